@@ -34,8 +34,9 @@ from memlab.pictures.explain.script_model import ScriptModel
 pytestmark = pytest.mark.measures  # each script is a process that loads PyTorch
 
 TRAIN = """
-import os, sys
+import io, os, sys
 import torch
+import torch.distributed.checkpoint
 from torch import nn
 from safetensors.torch import save_file
 from library import Tokenizer
@@ -45,13 +46,20 @@ assert sys.path[0] == os.getcwd()
 assert torch.cuda.is_available() and torch.cuda.get_device_name() == "T4"
 total = torch.cuda.get_device_properties(0).total_memory
 assert total == torch.cuda.mem_get_info()[1] == 16 * 10**9
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+with torch.cuda.stream(torch.cuda.Stream()):
+    torch.cuda.current_stream().wait_stream(torch.cuda.default_stream())
+    start.record()
+    end.record()
+assert start.elapsed_time(end) > 0
+assert torch.cuda.memory_summary() == "" and torch.cuda.memory_stats() == {}
 assert os.environ["WANDB_MODE"] == "offline"
 assert os.path.dirname(os.environ["WANDB_DIR"]) != os.getcwd()
 
 
 class Data(torch.utils.data.Dataset):
     def __len__(self):
-        return 70
+        return 14
 
     def __getitem__(self, index):
         print("process", os.getpid())
@@ -75,6 +83,10 @@ if __name__ == "__main__":
                 torch.save(model.state_dict(), "model.pt")
                 save_file(model.state_dict(), "model.safetensors")
                 Tokenizer().save_pretrained("tokenizer")
+                torch.distributed.checkpoint.save(model.state_dict(), checkpoint_id="folder")
+                in_memory = io.BytesIO()
+                torch.save(list(model.parameters()), in_memory)
+                assert len(in_memory.getvalue()) > 4 * 16 * 256
     except:
         print("swallowed")
     finally:
@@ -184,6 +196,7 @@ def test_the_third_step_ends_a_script_and_all_that_it_started(
         {"function": "torch.save", "path": "model.pt", "times": 2},
         {"function": "safetensors.torch.save_file", "path": "model.safetensors", "times": 2},
         {"function": "save_pretrained", "path": "tokenizer", "times": 2},
+        {"function": "torch.distributed.checkpoint.save", "path": "folder", "times": 2},
     ]
 
 

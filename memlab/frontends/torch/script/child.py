@@ -47,6 +47,7 @@ def main() -> None:
     card = _card(request["card"])
     saves = SkippedSaves()
     watch = ScriptWatch(script, folder, card, request["real"], saves, request["change"])
+    saves.failed = watch.needs_values
     watch.start()
     ChangedModules(saves.change).install()
     refused = refused_calls(lambda reason: watch.end("refused", reason=reason), Path(script).stem)

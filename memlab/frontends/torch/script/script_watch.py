@@ -178,8 +178,8 @@ class ScriptWatch:
     @_guarded
     def needs_values(self, reason: str) -> None:
         """End because an operator needs values; with what was recorded where it is enough. On real
-        tensors, and in a process that the script forked, do nothing."""
-        if self.real or os.getpid() != self.process:
+        tensors, before the watch, and in a process that the script forked, do nothing."""
+        if self.loop is None or self.real or os.getpid() != self.process:
             return
         if self.steps >= LEAST:
             self.recorded()

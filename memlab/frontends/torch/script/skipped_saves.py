@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from memlab.frontends.torch.observed_model import sentence
 from memlab.frontends.torch.torch_private_api import NO_MODES
 
 METHOD = "save_pretrained"
@@ -32,10 +33,12 @@ _PLACES = ("filename", "save_directory", "checkpoint_id", "path")
 
 
 class SkippedSaves:
-    """Saves that were skipped, each as a function and a path, in the order of the calls."""
+    """Saves that were skipped, each as a function and a path, in the order of the calls. ``failed``
+    is told why a save to memory failed, as that of fake tensors does."""
 
     def __init__(self) -> None:
         self.skipped: list[tuple[str, str]] = []
+        self.failed: Callable[[str], None] = lambda reason: None
 
     def change(self, module: ModuleType) -> None:
         """Let the functions of a module, and the methods of the classes that it defines, write
@@ -45,7 +48,8 @@ class SkippedSaves:
         for name in FUNCTIONS.get(module.__name__, ()):
             function = getattr(module, name, None)
             if function is not None and not hasattr(function, "skips"):
-                setattr(module, name, self._skip(function, f"{module.__name__}.{name}"))
+                place = module.__name__.removesuffix(".state_dict_saver")
+                setattr(module, name, self._skip(function, f"{place}.{name}"))
         if module.__name__.partition(".")[0] != "torch":
             self._change_classes(module)
 
@@ -79,10 +83,17 @@ class SkippedSaves:
             if isinstance(f, str | os.PathLike) or _is_file(f):
                 self.skipped.append(("torch.save", _text(f)))
             else:
-                with NO_MODES()():
-                    save(obj, f, *args, **kwargs)
+                self._save_to_memory(save, obj, f, *args, **kwargs)
 
         return skip
+
+    def _save_to_memory(self, save: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        try:
+            with NO_MODES()():
+                save(*args, **kwargs)
+        except Exception as error:
+            self.failed(sentence(error))
+            raise
 
 
 def _is_file(stream: Any) -> bool:
