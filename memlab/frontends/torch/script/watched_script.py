@@ -232,7 +232,7 @@ def _watched(request: ScriptRequest, facts: dict[str, Any]) -> WatchedScript:
     if facts["kind"] == "failed":
         raise ScriptEndedError(
             f"{request.name} ended with an error of its own ({facts['error']}), which is shown "
-            "above, before its second training step.",
+            "above, before its steps were recorded.",
             facts["status"],
         )
     raise ScriptEndedError(
