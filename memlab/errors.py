@@ -29,7 +29,12 @@ Python writes it in digits."""
 
 
 class InputError(ValueError):
-    """Bad input. The message says what was given, what is allowed and what to try."""
+    """Bad input. The message says what was given, what is allowed and what to try.
+
+    ``exit_code`` is that of the command line.
+    """
+
+    exit_code = 2
 
     def __init__(self, *message: object) -> None:
         super().__init__(*(visible(part, "\n") if isinstance(part, str) else part

@@ -36,6 +36,15 @@ EXAMPLES = {
     commands.progress: "progress",
 }
 """Every command, with the line that its help and its errors offer."""
+SCRIPTS = (
+    "A script (memlab explain train.py -- --its-arguments) is run in another process, its file "
+    "unchanged, until its optimizer has taken three steps: on fake tensors, or where it needs "
+    "values on real ones, which is said first. Then it is ended at once, without finally or "
+    "atexit. What it saves by torch.save, save_pretrained, safetensors or "
+    "torch.distributed.checkpoint is not written, but listed, and Weights & Biases is offline. "
+    "All else is done: files that it opens, folders that it makes, logs, downloads, requests."
+)
+"""Description of what a script does while it is explained."""
 PLANNING = ("plan", "run", "fit", "compare", "path")
 """The commands that begin with the step of a network."""
 LONGEST = 200
@@ -140,13 +149,16 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--card", metavar="SIZE", help="of the ways out: such as 12GB (default: the device's)")
     if command == "explain":
         what = "a dict of the arguments of memlab.explain, or a model with a method make_batch"
-        add("place", metavar="MODULE:FUNCTION", help=f"it gives (build, make_batch), {what}")
+        place = f"a function that gives (build, make_batch), {what}; or a training script"
+        add("place", metavar="MODULE:FUNCTION|SCRIPT.py", help=place)
         add("--batch", metavar="N", help="samples in a mini-batch (default: 32)")
         add("--memory", metavar="SIZE", help="such as 12GB (default: the card's, or 12 GB)")
         add("--card", metavar="C", help="such as t4, 'RTX 4090' or 8.9, its compute capability")
         add("--device", metavar="D", help="cuda (default) or cpu, PyTorch on a processor")
         add("--optimizer", metavar="O", help="sgd, momentum, adam or adamw (default: adam)")
         add("--picture", metavar="FILE", help="draw it: svg, png or pdf; html for a browser")
+        add("--limit", metavar="S", help="seconds of a script until its second step (default: 300)")
+        parser.description = f"{parser.description} {SCRIPTS}"
     if command == "diff":
         add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
         add("after", metavar="AFTER", help="another one")
@@ -177,11 +189,24 @@ def _options(words: Sequence[str]) -> Options:
         parser.exit()
     if words[0] not in (*known, "-h", *parser.flags()):
         raise unknown("command", words[0], [*known, *parser.flags()])
+    words, rest = _divided(words)
     options, extra = parser.parse_known_args(words)
-    options.rest = list(words[1:])
+    options.rest = list(words[1:]) if options.run is lab else rest
+    if rest and not commands.is_script(options.place):
+        extra += rest
     if extra and options.run is not lab:
         raise _unread(extra[0], options.parser)
     return options
+
+
+def _divided(words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Return the words of a command, and those after ``--`` that a script gets."""
+    if words[0] != "explain" or "--" not in words:
+        return words, []
+    end = words.index("--")
+    if not any(map(commands.is_script, words[1:end])):
+        return words, []
+    return words[:end], list(words[end + 1 :])
 
 
 def _unread(word: str, parser: _Parser) -> InputError:
@@ -212,7 +237,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _command(sys.argv[1:] if arguments is None else arguments)
     except InputError as error:
-        return _refuse(str(error))
+        _refuse(str(error))
+        return error.exit_code
     except KeyboardInterrupt:
         return 130
     except MemoryError as error:

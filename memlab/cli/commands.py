@@ -146,12 +146,16 @@ def diff(options: Options) -> int:
 
 
 def explain(options: Options) -> int:
-    """Explain the memory of your own PyTorch model: its peak, whether it fits a card, and what
-    makes it fit."""
+    """Explain the memory of your own PyTorch model or training script: its peak, whether it fits a
+    card, and what makes it fit."""
     from memlab.frontends.torch import OPTIMIZERS
     from memlab.pictures.explain import report
     from memlab.placement.cuda_cards import chosen
 
+    if is_script(options.place):
+        return _explain_script(options)
+    if options.limit is not None:
+        raise InputError("--limit is of a script; leave it out, or try memlab explain train.py.")
     (picture,) = _targets(options.picture)
     kind = _kind(picture)
     asked: dict[str, Any] = {
@@ -176,6 +180,47 @@ def explain(options: Options) -> int:
         rows, text = report.told(**given)
     _show(options, {"schema": "memlab.explain/1"} | rows.as_dict(), text)
     return 0
+
+
+def is_script(place: str) -> bool:
+    """Return whether a place is a file to run, and not the name of a function."""
+    return place.endswith(".py") or os.path.isfile(place)
+
+
+def _explain_script(options: Options) -> int:
+    """Run a script in another process and explain the step that it trains."""
+    from memlab.frontends.torch.script.watched_script import LIMIT, ScriptRequest
+    from memlab.pictures.explain import report
+    from memlab.pictures.explain.script_model import ScriptModel
+    from memlab.placement.cuda_cards import chosen
+
+    (picture,) = _targets(options.picture)
+    kind = _kind(picture)
+    for name in ("batch", "optimizer"):
+        if getattr(options, name) is not None:
+            raise InputError(f"a script decides about its {name} itself; leave out --{name}, or "
+                             "give the script's own argument after --.")  # fmt: skip
+    memory = None if options.memory is None else units.parse(options.memory)
+    limit = LIMIT if options.limit is None else count("limit", options.limit)
+    card = chosen("cuda" if options.device is None else options.device, options.card)
+    script = ScriptModel(ScriptRequest(options.place, options.rest, card, limit, _say))
+    if picture:
+        from memlab.pictures.draw.files import drawn
+
+        view = report.view_of(script, script.samples, memory)
+        atomic_files.write(picture, drawn(view, kind))
+        rows, text = view.rows, view.text()
+    else:
+        rows, text = report.told_of(script, script.samples, memory)
+    facts = {"schema": "memlab.explain/1"} | rows.as_dict() | {"script": script.as_dict()}
+    _show(options, facts, f"{text}\n\n{script.text}")
+    return 0
+
+
+def _say(sentence: str) -> None:
+    """Print a sentence before the answer, where it is in nobody's way."""
+    if sys.stderr is not None:
+        print("memlab:", visible(sentence), file=sys.stderr, flush=True)
 
 
 def claims(options: Options) -> int:

@@ -138,8 +138,16 @@ def _answers() -> Iterator[tuple[Any, str, Any]]:
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved",
                  "max_memory_reserved"):  # fmt: skip
         yield cuda, name, lambda device=None: 0
-    for name in ("synchronize", "set_device", "empty_cache", "reset_peak_memory_stats"):
+    for name in ("synchronize", "set_device", "empty_cache", "reset_peak_memory_stats",
+                 "reset_max_memory_allocated", "ipc_collect", "init"):  # fmt: skip
         yield cuda, name, _nothing
+    yield cuda, "memory_summary", lambda device=None, abbreviated=False: ""
+    yield cuda, "memory_stats", lambda device=None: {}
+    yield cuda, "get_rng_state", lambda device=None: torch.get_rng_state()
+    yield cuda, "set_rng_state", lambda new_state, device=None: torch.set_rng_state(new_state)
+    for name in ("Event", "Stream", "current_stream", "default_stream"):
+        yield cuda, name, _Queue
+    yield cuda, "stream", contextlib.nullcontext
     yield autocast, "__init__", _autocast_here(autocast.__init__)
     yield torch, "is_autocast_enabled", _of_type(torch.is_autocast_enabled)
     yield torch, "get_autocast_dtype", _of_type(torch.get_autocast_dtype)
@@ -148,6 +156,27 @@ def _answers() -> Iterator[tuple[Any, str, Any]]:
     yield GradScaler, "get_scale", _first_scale
     yield torch, "load", _load_here(torch.load)
     yield torch.nn.Module, "to", _module_to(torch.nn.Module.to)
+
+
+class _Queue:
+    """Stream or event of a device that has nothing to wait for. No time passes between events, but
+    for a millisecond, by which code may divide."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.record = self.synchronize = self.wait = _nothing
+        self.wait_stream = self.wait_event = _nothing
+
+    def query(self) -> bool:
+        """Return that all has been done."""
+        return True
+
+    def elapsed_time(self, end: Any) -> float:
+        """Return the milliseconds between two events."""
+        return 1.0
+
+    def record_event(self, event: Any = None) -> Any:
+        """Return an event."""
+        return _Queue() if event is None else event
 
 
 def _card() -> CudaCard:

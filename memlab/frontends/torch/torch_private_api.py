@@ -42,6 +42,11 @@ UNSET = Internal(
     TORCH, "torch._subclasses.fake_tensor", "unset_fake_temporarily", "run an operation for real"
 )
 """Leaves the mode of fake tensors for a while."""
+NO_MODES = Internal(
+    TORCH, "torch.utils._python_dispatch", "_disable_current_modes", "load the data of a script "
+    "beside its watched step"
+)  # fmt: skip
+"""Leaves all modes of dispatch for a while."""
 SEQUENCE = Internal(
     TORCH, "torch._C._autograd", "_get_sequence_nr", "know which operation a backward belongs to"
 )

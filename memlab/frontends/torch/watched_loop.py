@@ -99,6 +99,10 @@ class LoopPaths(Paths):
         if self._named and self._named.pop() and not any(self._named):
             self.left()
 
+    def begun(self, module: Any, inputs: Any) -> None:
+        """Enter a module whose forward has begun already."""
+        self._enter(module, inputs)
+
     def rename(self, model: Any) -> None:
         """Take the names of the modules from another container."""
         fresh = Paths(model)
@@ -280,7 +284,7 @@ class WatchedLoop:
     # -- watching ------------------------------------------------------------------------------
 
     def __enter__(self) -> WatchedLoop:
-        self.paths.rename(container(_top_modules(), self.names))
+        self.paths.rename(container(top_modules(), self.names))
         with contextlib.ExitStack() as stack:
             here = self.card is not None and not _on_gpu()
             if self.card is not None and here:
@@ -384,7 +388,7 @@ class WatchedLoop:
             inside = any(id(each) in ran for each in module.modules())
             return inside or any(map(self._was_seen, module.parameters()))
 
-        return [module for module in _top_modules() if used(module)]
+        return [module for module in top_modules() if used(module)]
 
     def _was_seen(self, tensor: Any) -> bool:
         if self.conversion is None:
@@ -598,7 +602,7 @@ def _on_gpu() -> bool:
     return any(p.is_cuda for model in models for p in model._parameters.values() if p is not None)
 
 
-def _top_modules() -> list[Any]:
+def top_modules() -> list[Any]:
     """Return the modules that are there now and are no part of another one."""
     modules = [
         each

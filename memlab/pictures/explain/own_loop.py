@@ -6,7 +6,7 @@ PyTorch is loaded when a step is recorded, not before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,19 @@ from memlab.placement.cuda_cards import USUAL, CudaCard
 if TYPE_CHECKING:
     from memlab.frontends.torch.any_step import WatchedStep
     from memlab.step.step import Step
+
+
+def growth_text(nbytes: int, holders: Mapping[str, bool]) -> str:
+    """Return sentences on memory that grows by so many bytes in each step; empty where it does not.
+    ``holders`` are the variables that hold it, and whether each holds the graph of a loss."""
+    if not nbytes:
+        return ""
+    graphs = [name for name, graph in holders.items() if graph]
+    others = [name for name in holders if name not in graphs]
+    by = [text_of("growth.graph", name=name) for name in graphs]
+    by += [text_of("growth.values", name=name) for name in others]
+    by = by or [text_of("growth.unknown")]
+    return " ".join([text_of("growth.by", nbytes=three_digits(nbytes)), *by])
 
 
 class OwnLoop(TorchModel):
@@ -58,14 +71,7 @@ class OwnLoop(TorchModel):
     @property
     def growth(self) -> str:
         """Sentences on memory that grows from step to step; empty where it does not."""
-        if not self.watched.growth:
-            return ""
-        nbytes, held = three_digits(self.watched.growth), self.watched.holders
-        graphs = [name for name, graph in held.items() if graph]
-        others = [name for name in held if name not in graphs]
-        by = [text_of("growth.graph", name=name) for name in graphs]
-        by += [text_of("growth.values", name=name) for name in others]
-        return " ".join([text_of("growth.by", nbytes=nbytes), *(by or [text_of("growth.unknown")])])
+        return growth_text(self.watched.growth, self.watched.holders)
 
     def call(self, batch: int, memory: str) -> str:
         """Return the line of Python that explains the step again."""

@@ -14,6 +14,7 @@ from memlab.pictures.explain.explained_changes import memory_bytes
 from memlab.pictures.explain.own_loop import OwnLoop
 from memlab.pictures.explain.own_model import EXAMPLE, OwnModel, enlarged, samples_in
 from memlab.pictures.explain.page import axis_bytes, explained_page
+from memlab.pictures.explain.recorded_model import TorchModel
 from memlab.placement.cuda_cards import CudaCard, chosen
 
 if TYPE_CHECKING:
@@ -91,12 +92,10 @@ def explain(
         InputError: PyTorch is not installed, or no step can be recorded of the arguments. Errors of
             the model itself are raised unchanged.
     """
-    from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
-
     subject, samples = _subject(
         build, make_batch, loss_fn, optimizer, step, batch, options, progress, chosen(device, card)
     )
-    return ExplainedModel(subject, samples, _memory(subject, memory))
+    return view_of(subject, samples, memory)
 
 
 def _subject(
@@ -137,7 +136,7 @@ def _subject(
     ), samples
 
 
-def _memory(subject: OwnModel | OwnLoop, given: int | str | None) -> int | str:
+def _memory(subject: TorchModel, given: int | str | None) -> int | str:
     """Return the memory that was given, or that of the card, or the default."""
     if given is not None:
         return given
@@ -159,8 +158,22 @@ def told(
     subject, samples = _subject(
         build, make_batch, loss_fn, optimizer, step, batch, options, progress, chosen(device, card)
     )
+    return told_of(subject, samples, memory)
+
+
+def told_of(
+    subject: TorchModel, samples: int, memory: int | str | None = None
+) -> tuple[Explained, str]:
+    """Return the figures of a model that was recorded, and its text."""
     explained = Explained(subject, samples, memory_bytes(_memory(subject, memory)))
     return explained, explained_page(explained, axis_bytes(explained), WIDTH, numbers=False).text()
+
+
+def view_of(subject: TorchModel, samples: int, memory: int | str | None = None) -> ExplainedModel:
+    """Return the view of a model that was recorded."""
+    from memlab.pictures.explain.view import ExplainedModel  # it loads anywidget
+
+    return ExplainedModel(subject, samples, _memory(subject, memory))
 
 
 def given_by(place: str) -> dict[str, Any]:

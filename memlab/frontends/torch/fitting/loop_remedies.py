@@ -134,7 +134,8 @@ def _without_gradients() -> Iterator[None]:
             torch.set_grad_enabled(False)
 
     def ends(module: Any, inputs: Any, output: Any) -> None:
-        torch.set_grad_enabled(enabled.pop())
+        if enabled:  # else the module began before
+            torch.set_grad_enabled(enabled.pop())
 
     handles = [
         register_module_forward_pre_hook(begins),
