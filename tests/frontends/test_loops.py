@@ -8,6 +8,7 @@ import pytest
 
 from memlab import InputError
 from memlab.pictures.explain.own_loop import OwnLoop
+from memlab.pictures.explain.own_model import builder
 from tests.oracles.requirement import torch_or_skip
 
 torch = torch_or_skip()
@@ -62,3 +63,12 @@ def test_one_of_several_processes_is_refused_before_the_others_wait(monkeypatch)
     with pytest.raises(InputError, match=r"2 in all, .* world_size=1\.$"):
         OwnLoop(ran.append, torch.ones(3), None, progress=False)
     assert not ran
+
+
+def test_a_copied_model_has_its_values_where_they_may_decide_about_bytes():
+    model = torch.nn.BatchNorm1d(3)
+    model.running_mean += 5
+    copied = builder(model)()
+    for tensor, own in zip(copied.state_dict().values(), model.state_dict().values(), strict=True):
+        assert tensor.equal(own)
+        assert tensor.data_ptr() != own.data_ptr()

@@ -307,7 +307,7 @@ def _loss_in(output: Any) -> Any:
 
 
 def builder(given: Any) -> Callable[[], Any]:
-    """Return a function that returns the model; a module is copied with new values.
+    """Return a function that returns the model; a module is copied.
 
     Raises:
         InputError: neither a module nor a function.
@@ -325,16 +325,29 @@ def builder(given: Any) -> Callable[[], Any]:
 
 def _fresh_copy(model: Any) -> Any:
     """Return a copy of a module with new parameters and buffers of the same shapes, on the
-    processor; the model itself is not touched."""
+    processor; the model itself is not touched. Real ones have the values of the module, which may
+    decide about the bytes of a step: the experts that tokens go to."""
     import torch
 
     memo: dict[int, Any] = {}
     for tensor in model.parameters():
-        fresh = torch.empty(tensor.shape, dtype=tensor.dtype)
+        fresh = _with_values(torch.empty(tensor.shape, dtype=tensor.dtype), tensor)
         memo[id(tensor)] = torch.nn.Parameter(fresh, requires_grad=tensor.requires_grad)
     for tensor in model.buffers():
-        memo[id(tensor)] = torch.zeros(tensor.shape, dtype=tensor.dtype)
+        memo[id(tensor)] = _with_values(torch.zeros(tensor.shape, dtype=tensor.dtype), tensor)
     return copy.deepcopy(model, memo)
+
+
+def _with_values(fresh: Any, tensor: Any) -> Any:
+    """Return a new tensor, with the values of another if both are real."""
+    import torch
+
+    plain = (torch.Tensor, torch.nn.Parameter)
+    real = type(fresh) in plain and type(tensor) in plain
+    if real and not fresh.is_meta and not tensor.is_meta:
+        with torch.no_grad():
+            fresh.copy_(tensor)
+    return fresh
 
 
 def _wrap_lines(names: tuple[str, ...]) -> tuple[str, ...]:
