@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 from unittest import mock
 
@@ -164,6 +164,11 @@ class LoopRecorder(Recorder):
                 with UNSET()():
                     return func(*args, **kwargs)
         return super()._computed(func, args, kwargs)
+
+    def go_on_with_forward(self) -> None:
+        """Count what seemed to be the loss as forward: another module runs after it."""
+        for call in takewhile(lambda call: call.phase is Phase.LOSS, reversed(self.calls)):
+            call.phase = Phase.FORWARD
 
     def array(self, tensor: Any) -> Any:
         """Return a fake tensor as an array of NumPy, whose items are the answers to its values."""
@@ -332,6 +337,7 @@ class WatchedLoop:
         def entered() -> None:
             if recorder.phase is not Phase.BACKWARD:
                 recorder.phase = Phase.FORWARD
+                recorder.go_on_with_forward()
 
         def left() -> None:
             if recorder.phase is Phase.FORWARD:

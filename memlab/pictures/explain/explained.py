@@ -305,7 +305,9 @@ class Explained:
         layer = self.subject.module_name(self.module)
         place = text_of("at", phase=phase, module=layer) if layer else phase
         key = "peak_now" if self.chosen else "peak"
-        return f"{text_of(key, peak=three_digits(self.peak.nbytes), at=place)} {self._largest_part}"
+        peak = text_of(key, peak=three_digits(self.peak.nbytes), at=place)
+        cause = "" if self.chosen else self.subject.cause(self.batch)
+        return " ".join(filter(None, (peak, self._largest_part, cause)))
 
     @property
     def _largest_part(self) -> str:

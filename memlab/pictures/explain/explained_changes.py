@@ -202,6 +202,11 @@ class ExplainedStep:
         """Sentences on memory that grows from step to step; empty where it does not."""
         return ""
 
+    def cause(self, batch: int) -> str:
+        """Return a sentence on what holds much of the peak of the unchanged step; empty where
+        nothing special does."""
+        return ""
+
     @property
     def one_batch(self) -> bool:
         """True if the plan is for one batch alone."""

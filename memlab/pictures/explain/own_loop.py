@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memlab.errors import InputError, visible
 from memlab.pictures.explain.explained_changes import StepChange, text_of
-from memlab.pictures.explain.recorded_model import TorchModel
+from memlab.pictures.explain.recorded_model import TorchModel, untrained_text
 from memlab.pictures.values.number_text import three_digits
 from memlab.placement.cuda_cards import USUAL, CudaCard
 
@@ -72,6 +72,15 @@ class OwnLoop(TorchModel):
     def growth(self) -> str:
         """Sentences on memory that grows from step to step; empty where it does not."""
         return growth_text(self.watched.growth, self.watched.holders)
+
+    def cause(self, batch: int) -> str:
+        """Return a sentence on what holds much of the peak; empty where memory grows, which
+        ``growth`` says, or nothing special does."""
+        if self.watched.growth:
+            return ""
+        if self.watched.untrained:
+            return untrained_text(self.watched.untrained)
+        return self._cause(self.watched.recording, batch)
 
     def call(self, batch: int, memory: str) -> str:
         """Return the line of Python that explains the step again."""

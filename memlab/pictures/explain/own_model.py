@@ -151,6 +151,10 @@ class OwnModel(TorchModel):
         """Recording of the unchanged model."""
         return self._model.recording
 
+    def cause(self, batch: int) -> str:
+        """Return a sentence on what holds much of the peak; empty where nothing special does."""
+        return self._cause(self.recording, batch)
+
     # -- changes ----------------------------------------------------------------------------
 
     def call(self, batch: int, memory: str) -> str:

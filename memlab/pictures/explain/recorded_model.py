@@ -6,17 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, shorten, visible
 from memlab.frontends import step_files
 from memlab.ledger import files
 from memlab.ledger.file_fields import Check, What, count, each, fields, text, truth
-from memlab.pictures.explain.explained_changes import ExplainedStep, StepChange
+from memlab.pictures.explain.explained_changes import ExplainedStep, StepChange, text_of
 from memlab.pictures.explain.modules import with_class
+from memlab.pictures.values.number_text import three_digits
 from memlab.placement import cuda_cards
 from memlab.placement.cuda_cards import USUAL, CudaCard
+from memlab.step.op import CALL
 from memlab.step.step import Step
+
+if TYPE_CHECKING:
+    from memlab.frontends.torch.recording import Recording
 
 SCHEMA = "memlab.model/2"
 _CHANGE_FIELDS = ("key", "code", "names", "alone", "parts", "same")
@@ -37,10 +42,30 @@ class TorchModel(ExplainedStep):
         """Return the module of a layer: its path in ``named_modules``."""
         return layer
 
+    def _cause(self, recording: Recording, batch: int) -> str:
+        """Return a sentence on what a recording shows to hold most of the peak."""
+        from memlab.frontends.torch.causes import causes
+
+        at = self.plain.ledger.peak_at(batch).index
+        found = causes(recording, self.step.ops[at].attributes[CALL], batch)
+        return cause_text(found[0].key, found[0].nbytes, found[0].names) if found else ""
+
     def module_name(self, path: str) -> str:
         """Return the display name of a module; a name that is only a number has its class:
         ``'features.3 (ReLU)'``."""
         return with_class(path, self.modules)
+
+
+def cause_text(key: str, nbytes: int, names: Mapping[str, Any]) -> str:
+    """Return the sentence on a cause of a peak, which holds ``nbytes`` of it."""
+    words = {name: three_digits(value) if name == "each" else visible(str(value))
+             for name, value in names.items()}  # fmt: skip
+    return text_of(f"cause.{key}", nbytes=three_digits(nbytes), **words)
+
+
+def untrained_text(names: Sequence[str]) -> str:
+    """Return the sentence on models that run in evaluation mode with gradients."""
+    return text_of("cause.untrained", name=visible(" and ".join(names)))
 
 
 class RecordedModel(TorchModel):

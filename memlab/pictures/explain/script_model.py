@@ -12,7 +12,7 @@ from memlab.errors import visible
 from memlab.frontends.torch.script.watched_script import ScriptRequest, watched_script
 from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.own_loop import growth_text
-from memlab.pictures.explain.recorded_model import TorchModel
+from memlab.pictures.explain.recorded_model import TorchModel, cause_text
 
 
 class ScriptModel(TorchModel):
@@ -37,6 +37,13 @@ class ScriptModel(TorchModel):
     def growth(self) -> str:
         """Sentences on memory that grows from step to step; empty where it does not."""
         return growth_text(self.watched.growth, self.watched.holders)
+
+    def cause(self, batch: int) -> str:
+        """Return a sentence on what holds much of the peak; empty where nothing special does."""
+        watched = self.watched
+        if watched.growth or watched.cause is None:
+            return ""
+        return cause_text(watched.cause["key"], watched.cause["nbytes"], watched.cause["names"])
 
     def call(self, batch: int, memory: str) -> str:
         """Return the command that explains the script again."""

@@ -14,6 +14,7 @@ import sysconfig
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,6 +30,7 @@ from torch.utils.data import DataLoader
 import memlab
 from memlab.frontends import step_files
 from memlab.frontends.torch.any_step import WatchedStep
+from memlab.frontends.torch.causes import cause_of_peak
 from memlab.frontends.torch.fitting.loop_remedies import LoopRemedy, loop_remedies
 from memlab.frontends.torch.loop_objects import holders, live, object_names
 from memlab.frontends.torch.measured_workspace import lazy_step
@@ -203,9 +205,11 @@ class ScriptWatch:
         self.leave()
         (self.folder / outcome.MARK).touch()
         step = lazy_step(recording, {trace.batch}, progress=False).at(trace.batch)
+        cause = cause_of_peak(recording, step, trace.batch)
         self.end(
             "recorded", step=step_files.to_dict(step), modules=dict(recording.modules),
             batch=trace.batch, untrained=untrained, growth=nbytes, holders=graphs, changes=changes,
+            cause=cause and asdict(cause),
         )  # fmt: skip
 
 

@@ -85,7 +85,8 @@ class WatchedScript:
     ``holders``: names of variables, and whether each holds a graph. ``untrained`` are the models
     that ran in evaluation mode with gradients. ``changes`` are those to try on it, each with its
     ``key``, the lines of ``code``, the ``names`` that it is about, and whether it computes the
-    ``same`` numbers.
+    ``same`` numbers. ``cause`` is what holds most of the peak, with its ``key``, ``nbytes`` and
+    ``names``; None where nothing special does.
     """
 
     step: Step
@@ -97,6 +98,7 @@ class WatchedScript:
     holders: Mapping[str, bool] = field(default_factory=dict)
     untrained: tuple[str, ...] = ()
     changes: tuple[Mapping[str, Any], ...] = ()
+    cause: Mapping[str, Any] | None = None
 
 
 def watched_script(request: ScriptRequest) -> WatchedScript:
@@ -225,7 +227,7 @@ def _watched(request: ScriptRequest, facts: dict[str, Any]) -> WatchedScript:
         return WatchedScript(
             step_files.from_dict(facts["step"]), facts["batch"], facts["modules"], request.real,
             tuple((function, path) for function, path in facts["saves"]), facts["growth"],
-            facts["holders"], tuple(facts["untrained"]), tuple(facts["changes"]),
+            facts["holders"], tuple(facts["untrained"]), tuple(facts["changes"]), facts["cause"],
         )  # fmt: skip
     if facts["kind"] == "refused":
         raise InputError(f"{request.name} cannot be watched: {facts['reason']}.")
