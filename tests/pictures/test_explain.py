@@ -12,7 +12,7 @@ import memlab
 from memlab import units, views
 from memlab.errors import InputError
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.marks import OpenEdge
+from memlab.pictures.draw.marks import OpenEdge, Stairs
 from memlab.pictures.draw.page import Page
 from memlab.pictures.explain import modules
 from memlab.pictures.explain.explained import Explained, memory_text
@@ -396,6 +396,30 @@ def test_a_step_with_two_updates_has_brackets_over_all_modules() -> None:
     now, _ = rows.plan_columns(640)
     covered = {i for run in rows.spans(now) for i in range(run.begin, run.end + 1)}
     assert covered == {i for i, op in enumerate(ops) if op.phase is not Phase.UPDATE}
+
+
+def test_each_change_that_helps_is_an_outline_with_its_name() -> None:
+    view = views.explain("resnet50", 64, "4 GB")
+    over_time = OverTime(view.rows, view.state.room[0])
+    svg = view.page(820).svg()
+    outlines = [mark for mark in svg.charts[0][0].marks if isinstance(mark, Stairs)
+                and mark.look == "rule" and mark.curve is not over_time.mountain.top]  # fmt: skip
+    assert [change.key for change in view.rows.outlined] == ["recompute", "parts"]
+    peaks = [change.peak(64) for change in view.rows.outlined]
+    assert peaks == [mark.curve.max() for mark in outlines if mark.curve.max() in peaks]
+    labels = {label.content for label in svg.labels}
+    assert {"recompute of maps in backward", "the batch in 2 parts"} <= labels
+    view.on_event("key", "KeyC", False)
+    assert "the batch in 2 parts" not in {label.content for label in view.page(820).svg().labels}
+
+
+def test_the_axis_of_time_stays_while_a_change_is_put_on() -> None:
+    plain = explained(8, "12 GB")
+    changed = explained(8, "12 GB", key="recompute")
+    assert changed.chosen is not None
+    assert plain.plan_columns(640)[1].ends[-1] == changed.plan_columns(640)[1].ends[-1]
+    ends = [plain.columns_of(change, 640).ends[-1] for change in plain.outlined]
+    assert max(ends) == pytest.approx(640)
 
 
 @pytest.mark.parametrize("given", ["no network", memlab.inference_step(memlab.zoo.mnist_cnn())])

@@ -38,6 +38,8 @@ FLOOR, MAPS = ROLES[: ROLES.index(Role.WORKSPACE)], ROLES[ROLES.index(Role.WORKS
 """Roles of a stack from the bottom up: bytes that a module owns, and bytes that pass through it."""
 SHARES = ((0.9, "nearly_all"), (0.55, "most"), (0.45, "half"), (0.28, "third"), (0.0, "largest"))
 """Least share of the peak for which each word is used."""
+OUTLINES = 3
+"""Largest number of changes that are drawn as outlines."""
 SLABS = 40
 """Largest number of slabs: more are thinner than a line."""
 MOST = 100_000
@@ -202,15 +204,34 @@ class Explained:
 
     # -- over time --------------------------------------------------------------------------
 
+    @property
+    def outlined(self) -> tuple[StepChange, ...]:
+        """The cheapest changes that help, which are drawn as outlines."""
+        return self.helping[:OUTLINES]
+
     def plan_columns(self, count: int) -> tuple[PlanColumns, PlanColumns]:
         """Return the step on display and the unchanged step, each over ``count`` columns of one
-        time axis."""
-        plain = PlanColumns(self.subject.plain, self.batch, 1, count)
-        now = PlanColumns(self.now, self.batch, 1, count) if self.chosen else plain
-        longest = max(float(columns.times.sum()) for columns in (plain, now))
-        shown, before = [PlanColumns(columns.planned, self.batch, longest, count)
-                         for columns in (now, plain)]  # fmt: skip
-        return shown, shown if now is plain else before
+        time axis, which stays when a change is put on and off."""
+        plain = self.columns_of(self.subject.plain, count)
+        return self.columns_of(self.now, count) if self.chosen else plain, plain
+
+    def columns_of(self, planned: PlannedStep, count: int) -> PlanColumns:
+        """Return a plan over ``count`` columns of the time axis."""
+        key = id(planned), count
+        if key not in self._columns:
+            self._columns[key] = PlanColumns(planned, self.batch, self._longest, count)
+        return self._columns[key]
+
+    @cached_property
+    def _columns(self) -> dict[tuple[int, int], PlanColumns]:
+        """Columns that were computed, by plan and number."""
+        return {}
+
+    @cached_property
+    def _longest(self) -> float:
+        """Seconds of the longest of the steps that are drawn on one time axis."""
+        return max(planned.seconds(self.batch)
+                   for planned in (self.subject.plain, self.now, *self.outlined))  # fmt: skip
 
     def slabs(self, columns: PlanColumns) -> dict[str, list[Entry]]:
         """Return the feature maps that are drawn module by module, in order of birth, by the name

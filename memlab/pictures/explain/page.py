@@ -30,8 +30,10 @@ from memlab.pictures.draw.marks import (
     Mark,
     OpenEdge,
     Pen,
+    Points,
     Rect,
     Rule,
+    Stairs,
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import (
@@ -47,11 +49,11 @@ from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.explain.explained import FLOOR, Explained, memory_text
-from memlab.pictures.explain.explained_changes import text_of
+from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.explained_time import ModuleRun, ModuleSlab
 from memlab.pictures.explain.explained_time import PlanColumns as Plan
 from memlab.pictures.explain.modules import span_name
-from memlab.pictures.mountain.layers import MountainLayer
+from memlab.pictures.mountain.layers import Curve, MountainLayer
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
@@ -62,6 +64,8 @@ TALL, LEFT, ABOVE, BELOW = 180, 62, 30, 40
 """Pixels: height of the frame, and room left of it, above it and below it."""
 ROW = 20
 """Pixels from one row of brackets above the frame to the next."""
+NAME = 190
+"""Largest width of the name of an outline in pixels."""
 LATE = 0.85
 """Share of the time axis after which the name of a peak stands on its left."""
 CROSS = "M-6.5-6.5L6.5 6.5M-6.5 6.5L6.5-6.5"
@@ -142,8 +146,9 @@ class OverTime:
         y, mountain = self.y, self.mountain
         nbytes = self.explained.peak.nbytes
         peak = text_of("peak_label", peak=three_digits(nbytes)) if numbers else text_of("peak_word")
-        marks = [*self._phases(), *mountain.stack(), *self._spans(), *self._peak(nbytes, peak),
-                 *self._card(), *self._cross(), *mountain.was(self._before), *self._names(),
+        marks = [*self._phases(), *mountain.stack(), *self._outlines(), *self._spans(),
+                 *self._peak(nbytes, peak), *self._card(), *self._cross(),
+                 *mountain.was(self._before), *self._outline_names(), *self._names(),
                  *mountain.names()]  # fmt: skip
         row, x = ROW if self._steps else 0, Operations(0, COLUMNS)
         return Chart(
@@ -190,6 +195,36 @@ class OverTime:
         """Name of the chart."""
         count = len(self._steps)
         return text_of("mountain_steps", count=count) if count else text_of("mountain")
+
+    @cached_property
+    def _changed(self) -> list[tuple[str, Curve]]:
+        """Names and curves of the changes that help; none while one is on."""
+        shown = () if self.explained.chosen else self.explained.outlined
+        return [(_short_title(change), self.explained.columns_of(change, COLUMNS).total)
+                for change in shown]  # fmt: skip
+
+    def _outlines(self) -> Iterator[Mark]:
+        """Yield marks for the outlines of the changes that help, with a dot where a line from its
+        name ends."""
+        for number, (_, curve) in enumerate(self._changed):
+            yield Stairs(curve, "rule", 0, width=1.2)
+            yield Points([self._farthest(number)], "hollow", 5)
+
+    def _outline_names(self) -> Iterator[Mark]:
+        """Yield the name of each outline, with a line to its dot."""
+        curves = [self.mountain.top, *(curve for _, curve in self._changed)]
+        for number, (name, _) in enumerate(self._changed):
+            x, y = self._farthest(number)
+            place = x, y, "end", -4.0, -4.0
+            yield PointedName(name, [place], 11, chip=True, finders=[near(x, y, curves)])
+
+    def _farthest(self, number: int) -> tuple[float, float]:
+        """Return the point of an outline that is farthest from the other curves."""
+        curve = self._changed[number][1]
+        others = [other for at, (_, other) in enumerate(self._changed) if at != number]
+        away = np.min([np.abs(curve - other) for other in (self.mountain.top, *others)], axis=0)
+        column = int(np.where(curve > 0, away, -1).argmax())
+        return column + 0.5, min(float(curve[column]), self.y.last)
 
     def _peak(self, nbytes: int, name: str) -> Iterator[Mark]:
         """Yield marks for the peak and its name, which stays inside the frame."""
@@ -257,6 +292,11 @@ class OverTime:
         gone = "_gone" if self.explained.removed(self.now) else ""
         one = "_one" if len(names) == 1 else ""
         return text_of(f"slabs{gone}{one}{form}", first=names[0], last=names[-1])
+
+
+def _short_title(change: StepChange) -> str:
+    """Return the title of a change up to its first comma, no wider than a label may be."""
+    return texts.shortened(change.title.partition(", ")[0], NAME, 11)
 
 
 @dataclass(frozen=True, eq=False)
