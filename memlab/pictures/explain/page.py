@@ -66,6 +66,8 @@ ROW = 20
 """Pixels from one row of brackets above the frame to the next."""
 NAME = 190
 """Largest width of the name of an outline in pixels."""
+CLEAR = 20
+"""Part of the axis of bytes by which an outline is clear of another curve."""
 LATE = 0.85
 """Share of the time axis after which the name of a peak stands on its left."""
 CROSS = "M-6.5-6.5L6.5 6.5M-6.5 6.5L6.5-6.5"
@@ -208,22 +210,23 @@ class OverTime:
         name ends."""
         for number, (_, curve) in enumerate(self._changed):
             yield Stairs(curve, "rule", 0, width=1.2)
-            yield Points([self._farthest(number)], "hollow", 5)
+            yield Points([self._clearest(number)], "hollow", 5)
 
     def _outline_names(self) -> Iterator[Mark]:
         """Yield the name of each outline, with a line to its dot."""
         curves = [self.mountain.top, *(curve for _, curve in self._changed)]
         for number, (name, _) in enumerate(self._changed):
-            x, y = self._farthest(number)
+            x, y = self._clearest(number)
             place = x, y, "end", -4.0, -4.0
             yield PointedName(name, [place], 11, chip=True, finders=[near(x, y, curves)])
 
-    def _farthest(self, number: int) -> tuple[float, float]:
-        """Return the point of an outline that is farthest from the other curves."""
+    def _clearest(self, number: int) -> tuple[float, float]:
+        """Return the highest point of an outline that is clear of the other curves."""
         curve = self._changed[number][1]
         others = [other for at, (_, other) in enumerate(self._changed) if at != number]
         away = np.min([np.abs(curve - other) for other in (self.mountain.top, *others)], axis=0)
-        column = int(np.where(curve > 0, away, -1).argmax())
+        clear = np.where(curve > 0, np.minimum(away, self.y.last / CLEAR), -1)
+        column = int(np.where(clear == clear.max(), curve, -1).argmax())
         return column + 0.5, min(float(curve[column]), self.y.last)
 
     def _peak(self, nbytes: int, name: str) -> Iterator[Mark]:
