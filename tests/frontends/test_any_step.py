@@ -128,8 +128,12 @@ def test_what_grows_is_measured_and_its_holder_named():
     assert loop.watched.growth == 4 + 64 * BATCH * 4
     assert loop.plain.ledger.peak(BATCH, workspace=False) == truth + graphs // 2
     assert "log.losses holds the graph of every step" in loop.growth
+    begins, count = loop.plain.begins, len(loop.step.ops)
+    assert [op.kind for op in loop.step.ops] == [op.kind for op in loop.step.ops[: count // 3]] * 3
+    assert begins == (0, count // 3, 2 * count // 3)
     (change,) = [each for each in loop.changes(BATCH, 1) if each.key == "detach"]
     assert loop.plain.peak(BATCH) - change.peak(BATCH) >= 2 * 64 * BATCH * 4
+    assert change.begins == begins
 
 
 def test_validation_with_gradients_is_better_without():

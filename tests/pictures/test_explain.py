@@ -12,17 +12,18 @@ import memlab
 from memlab import units, views
 from memlab.errors import InputError
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.marks import OpenEdge
+from memlab.pictures.draw.marks import OpenEdge, Stairs
 from memlab.pictures.draw.page import Page
 from memlab.pictures.explain import modules
 from memlab.pictures.explain.explained import Explained, memory_text
 from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
-from memlab.pictures.explain.page import CodeLines
+from memlab.pictures.explain.page import CodeLines, OverTime
 from memlab.pictures.explain.view import ExplainedModel
 from memlab.placement import cuda_cards
 from memlab.placement.caching_allocator import CONTEXT, estimates, simulate
 from memlab.placement.cuda_cards import CUBLAS, CudaCard
+from memlab.step.op import Phase
 from memlab.step.step import Step
 from tests.pictures.pages import CASES
 from tests.strange import said
@@ -344,6 +345,81 @@ def test_a_slider_stops_at_the_batches_of_the_plan_only() -> None:
     for place, batch in enumerate([3, 4, 8, 16, 32, 64, 100]):
         view.on_event("batch", place, False)
         assert view.batch == batch
+
+
+def in_three_steps(memory: int) -> Explained:
+    """A plan as if its operations were of three training steps."""
+    subject_ = ExplainedStep(step("mnist_cnn"))
+    count = len(step("mnist_cnn").ops)
+    begins = (0, count // 4, count // 2)
+    subject_.plain = replace(subject_.plain, begins=begins)
+    return Explained(subject_, 8, memory)
+
+
+def test_training_steps_are_named_and_part_phases_and_modules() -> None:
+    rows = in_three_steps(10**9)
+    now, _ = rows.plan_columns(640)
+    begins = now.planned.begins
+    ends = [*(begin - 1 for begin in begins[1:]), len(step("mnist_cnn").ops) - 1]
+    spans = zip((2, 3, 4), begins, ends, strict=True)
+    assert rows.steps(now) == [(f"step {number}", *span) for number, *span in spans]
+    for first, last in [(first, last) for _, first, last in rows.phases(now)] + [
+        (run.begin, run.end) for run in rows.spans(now)
+    ]:
+        assert not [begin for begin in begins if first < begin <= last]
+    svg = Page("", [OverTime(rows, 10**9).chart(False)]).svg()
+    assert {"step 2", "step 3", "step 4", "time of 3 steps, planned →"} <= {
+        label.content for label in svg.labels
+    }
+    assert not svg.collisions()
+
+
+def test_the_error_of_several_steps_comes_in_the_one_that_no_longer_fits() -> None:
+    plain = in_three_steps(1).subject.plain
+    beside = sum(row.nbytes for row in plain.card_estimates(8))
+    line = plain.ledger.timeline(8)
+    at = next(i for i, nbytes in enumerate(line) if nbytes > max(line[: plain.begins[2]]))
+    error = in_three_steps(line[at] - 1 + beside).error
+    assert error is not None
+    assert (error.at, error.step) == (at, 4)
+    error = in_three_steps(1).error
+    assert error is not None
+    assert (error.at, error.step) == (0, 1)
+
+
+def test_a_step_with_two_updates_has_brackets_over_all_modules() -> None:
+    plain = step("mnist_cnn")
+    ops = [*plain.ops]
+    middle = len(ops) // 3
+    ops[middle] = replace(ops[middle], phase=Phase.UPDATE)
+    rows = Explained(ExplainedStep(replace(plain, ops=tuple(ops))), 8, 10**9)
+    now, _ = rows.plan_columns(640)
+    covered = {i for run in rows.spans(now) for i in range(run.begin, run.end + 1)}
+    assert covered == {i for i, op in enumerate(ops) if op.phase is not Phase.UPDATE}
+
+
+def test_each_change_that_helps_is_an_outline_with_its_name() -> None:
+    view = views.explain("resnet50", 64, "4 GB")
+    over_time = OverTime(view.rows, view.state.room[0])
+    svg = view.page(820).svg()
+    outlines = [mark for mark in svg.charts[0][0].marks if isinstance(mark, Stairs)
+                and mark.look == "rule" and mark.curve is not over_time.mountain.top]  # fmt: skip
+    assert [change.key for change in view.rows.outlined] == ["recompute", "parts"]
+    peaks = [change.peak(64) for change in view.rows.outlined]
+    assert peaks == [mark.curve.max() for mark in outlines if mark.curve.max() in peaks]
+    labels = {label.content for label in svg.labels}
+    assert {"recompute of maps in backward", "the batch in 2 parts"} <= labels
+    view.on_event("key", "KeyC", False)
+    assert "the batch in 2 parts" not in {label.content for label in view.page(820).svg().labels}
+
+
+def test_the_axis_of_time_stays_while_a_change_is_put_on() -> None:
+    plain = explained(8, "12 GB")
+    changed = explained(8, "12 GB", key="recompute")
+    assert changed.chosen is not None
+    assert plain.plan_columns(640)[1].ends[-1] == changed.plan_columns(640)[1].ends[-1]
+    ends = [plain.columns_of(change, 640).ends[-1] for change in plain.outlined]
+    assert max(ends) == pytest.approx(640)
 
 
 @pytest.mark.parametrize("given", ["no network", memlab.inference_step(memlab.zoo.mnist_cnn())])

@@ -71,7 +71,8 @@ class StepRequest:
 class WatchedStep:
     """Recording of a user's step, and the growth of memory from step to step.
 
-    Where memory grows by ``growth`` bytes in each step, the recording is of several steps.
+    Where memory grows by ``growth`` bytes in each step, the recording is of several steps. They
+    begin with the calls ``begins``.
     ``holders`` are the variables that hold what grows, by their names, and whether each holds the
     graph of a loss. ``models`` contains the models of the step, or is the only one; ``untrained``
     are the names of those that ran in evaluation mode with gradients.
@@ -82,6 +83,7 @@ class WatchedStep:
     growth: int = 0
     holders: Mapping[str, bool] = field(default_factory=dict)
     untrained: tuple[str, ...] = ()
+    begins: tuple[int, ...] = ()
 
 
 def watched(request: StepRequest) -> WatchedStep:
@@ -137,16 +139,18 @@ def _watched(request: StepRequest) -> WatchedStep:
     run = _run(request)
     recording = run.loop.recording(run.trace)
     models, untrained = run.loop.paths.model, tuple(run.loop.untrained)
-    return WatchedStep(recording, models, run.growth, run.holders, untrained)
+    return WatchedStep(recording, models, run.growth, run.holders, untrained, run.begins)
 
 
 class _Run(NamedTuple):
-    """Steps that have run, and the growth of memory in each, with the variables that hold it."""
+    """Steps that have run, and the growth of memory in each, with the variables that hold it, and
+    the calls with which the recorded steps begin."""
 
     loop: WatchedLoop
     trace: Trace
     growth: int
     holders: Mapping[str, bool]
+    begins: tuple[int, ...]
 
 
 def _run(request: StepRequest) -> _Run:
@@ -174,7 +178,8 @@ def _run(request: StepRequest) -> _Run:
         held = holders(growth.tensors, variables(step)) if growth else {}
         graphs = {name: tensor.grad_fn is not None for name, tensor in held.items()}
         trace = loop.trace(request.samples, first)
-        return _Run(loop, trace, growth.nbytes if growth else 0, graphs)
+        begins = tuple(end - loop.ends[first] for end in loop.ends[first:-1])
+        return _Run(loop, trace, growth.nbytes if growth else 0, graphs, begins)
 
 
 def _call(step: Callable[..., Any], batch: Any) -> Callable[[], Any]:

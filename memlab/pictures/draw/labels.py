@@ -173,12 +173,13 @@ def beyond(x: float, end: float, nbytes: int) -> Label:
 @dataclass(frozen=True)
 class PhaseBracket(Mark):
     """A bracket above the chart from the operation boundary ``first`` to ``stop``, with its name
-    where there is room, and a line over the chart where it begins."""
+    where there is room, ``apart`` pixels from others, and a line over the chart where it begins."""
 
     name: str
     first: float
     stop: float
     dy: float = -14
+    apart: float = 2
 
     def draw(self, pen: Pen) -> None:
         left, right, y = pen.x(self.first) + 0.7, pen.x(self.stop) - 0.7, pen.box.top + self.dy
@@ -187,7 +188,7 @@ class PhaseBracket(Mark):
         )
         middle = (left + right) / 2
         box = text_box(middle, y, self.name, 12, "middle")
-        if box.right <= pen.svg.width and pen.board.first([box], 2):
+        if box.right <= pen.svg.width and pen.board.first([box], self.apart):
             pen.svg.text(middle, y, self.name, 12, "middle")
         if self.first:
             x = pen.x(self.first)

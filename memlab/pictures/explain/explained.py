@@ -8,10 +8,11 @@ allocator add to the plan, and the bytes over time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from memlab import optimizers, strings, units
@@ -37,6 +38,8 @@ FLOOR, MAPS = ROLES[: ROLES.index(Role.WORKSPACE)], ROLES[ROLES.index(Role.WORKS
 """Roles of a stack from the bottom up: bytes that a module owns, and bytes that pass through it."""
 SHARES = ((0.9, "nearly_all"), (0.55, "most"), (0.45, "half"), (0.28, "third"), (0.0, "largest"))
 """Least share of the peak for which each word is used."""
+OUTLINES = 3
+"""Largest number of changes that are drawn as outlines."""
 SLABS = 40
 """Largest number of slabs: more are thinner than a line."""
 MOST = 100_000
@@ -46,8 +49,8 @@ FAR = 64
 
 
 class OutOfMemory(NamedTuple):
-    """First operation that no longer fits: its index, the step of training (1 or 2) and its module.
-    The allocator gives up there."""
+    """First operation that no longer fits: its index, the number of the training step and its
+    module. The allocator gives up there."""
 
     at: int
     step: int
@@ -142,7 +145,7 @@ class Explained:
     @cached_property
     def error(self) -> OutOfMemory | None:
         """First operation that does not fit, in the first step, in which the optimizer has no state
-        before its update, or in the second step; None where both fit."""
+        before its update, or in a later step; None where all fit."""
         plain = self.subject.plain
         ledger, micro_batch = plain.ledger, plain.micro_batch(self.batch)
         room = self.memory - sum(row.nbytes for row in plain.card_estimates(self.batch))
@@ -153,10 +156,12 @@ class Explained:
         )  # fmt: skip
         update = (i for i, row in enumerate(ledger.rows) if row.phase is Phase.UPDATE)
         begin = next(update, len(line))
-        first = [n - absent if i < begin else n for i, n in enumerate(line)]
-        for step, timeline in ((1, first), (2, line)):
+        stop = plain.begins[1] if len(plain.begins) > 1 else len(line)
+        first = [n - absent if i < begin else n for i, n in enumerate(line[:stop])]
+        for timeline in (first, line):
             for at, nbytes in enumerate(timeline):
                 if nbytes > room:
+                    step = 1 if timeline is first else 2 + bisect_right(plain.begins[1:], at)
                     return OutOfMemory(at, step, self.subject.path(ledger.rows[at].layer))
         return None
 
@@ -199,15 +204,34 @@ class Explained:
 
     # -- over time --------------------------------------------------------------------------
 
+    @property
+    def outlined(self) -> tuple[StepChange, ...]:
+        """The cheapest changes that help, which are drawn as outlines."""
+        return self.helping[:OUTLINES]
+
     def plan_columns(self, count: int) -> tuple[PlanColumns, PlanColumns]:
         """Return the step on display and the unchanged step, each over ``count`` columns of one
-        time axis."""
-        plain = PlanColumns(self.subject.plain, self.batch, 1, count)
-        now = PlanColumns(self.now, self.batch, 1, count) if self.chosen else plain
-        longest = max(float(columns.times.sum()) for columns in (plain, now))
-        shown, before = [PlanColumns(columns.planned, self.batch, longest, count)
-                         for columns in (now, plain)]  # fmt: skip
-        return shown, shown if now is plain else before
+        time axis, which stays when a change is put on and off."""
+        plain = self.columns_of(self.subject.plain, count)
+        return self.columns_of(self.now, count) if self.chosen else plain, plain
+
+    def columns_of(self, planned: PlannedStep, count: int) -> PlanColumns:
+        """Return a plan over ``count`` columns of the time axis."""
+        key = id(planned), count
+        if key not in self._columns:
+            self._columns[key] = PlanColumns(planned, self.batch, self._longest, count)
+        return self._columns[key]
+
+    @cached_property
+    def _columns(self) -> dict[tuple[int, int], PlanColumns]:
+        """Columns that were computed, by plan and number."""
+        return {}
+
+    @cached_property
+    def _longest(self) -> float:
+        """Seconds of the longest of the steps that are drawn on one time axis."""
+        return max(planned.seconds(self.batch)
+                   for planned in (self.subject.plain, self.now, *self.outlined))  # fmt: skip
 
     def slabs(self, columns: PlanColumns) -> dict[str, list[Entry]]:
         """Return the feature maps that are drawn module by module, in order of birth, by the name
@@ -241,22 +265,25 @@ class Explained:
         ]  # fmt: skip
 
     def spans(self, columns: PlanColumns) -> list[ModuleRun]:
-        """Return the runs of operations of one family of modules, through forward and backward;
-        none for a step that takes a batch in parts."""
+        """Return the runs of operations of one family of modules, through every forward and
+        backward; none for a step that takes a batch in parts."""
         if columns.planned.parts > 1:
             return []
         rows = columns.planned.ledger.rows
-        last, where = "", list[tuple[str, bool, str]]()
-        for row in rows:
-            if row.phase is Phase.UPDATE:
-                break
+        last = next(filter(None, (self.subject.path(row.layer) for row in rows)), "")
+        where = list[tuple[str, Phase, int, str]]()
+        for index, row in enumerate(rows):
             last = self.subject.path(row.layer) or last
-            where.append((modules.block_family(last), row.phase is Phase.BACKWARD, last))
+            phase = row.phase if row.phase in (Phase.BACKWARD, Phase.UPDATE) else Phase.FORWARD
+            step = bisect_right(columns.planned.begins, index)
+            where.append((modules.block_family(last), phase, step, last))
         runs, index = list[ModuleRun](), 0
-        for (_, back), run in groupby(where, lambda place: place[:2]):
+        for (_, phase, _), run in groupby(where, lambda place: place[:3]):
             layers = [layer for *_, layer in run]
-            runs.append(ModuleRun(layers[0], layers[-1], back, index, index + len(layers) - 1))
-            index += len(layers)
+            end = index + len(layers) - 1
+            if phase is not Phase.UPDATE:
+                runs.append(ModuleRun(layers[0], layers[-1], phase is Phase.BACKWARD, index, end))
+            index = end + 1
         return runs
 
     def phases(self, columns: PlanColumns) -> list[tuple[str, int, int]]:
@@ -274,7 +301,17 @@ class Explained:
             if phase_spans and phase_spans[-1][0] == name:
                 first = phase_spans.pop()[1]
             phase_spans.append((name, first, last))
-        return phase_spans
+        return [part for span in phase_spans for part in _cut_at(span, columns.planned.begins)]
+
+    def steps(self, columns: PlanColumns) -> list[tuple[str, int, int]]:
+        """Return the name of each training step with its first and last operation; none where the
+        plan is of one step."""
+        begins, count = columns.planned.begins, len(columns.planned.ledger.rows)
+        if len(begins) < 2:
+            return []
+        stops = (*begins[1:], count)
+        spans = enumerate(zip(begins, stops, strict=True), 2)
+        return [(text_of("nth_step", number=n), begin, stop - 1) for n, (begin, stop) in spans]
 
     # -- in words ---------------------------------------------------------------------------
 
@@ -451,7 +488,8 @@ class Explained:
         error = self.error
         if error is None:
             return ""
-        which = text_of("first_step" if error.step == 1 else "second_step")
+        names = {1: text_of("first_step"), 2: text_of("second_step")}
+        which = names.get(error.step) or text_of("nth_step", number=error.step)
         module = self.subject.module_name(error.layer) or text_of("no_module")
         return text_of(form, step=which, module=module)
 
@@ -605,6 +643,14 @@ def _entries_by_name(entries: Sequence[Entry], paths: Sequence[str]) -> dict[str
 def _is_feature_map(entry: Entry) -> bool:
     """True if a block is a feature map that grows with the batch."""
     return entry.role is Role.FEATURE_MAP and bool(entry.size.per_sample)
+
+
+def _cut_at(span: tuple[str, int, int], begins: Sequence[int]) -> Iterator[tuple[str, int, int]]:
+    """Yield the parts of a span of operations that lie in one training step each."""
+    name, first, last = span
+    edges = [first, *(begin for begin in begins if first < begin <= last), last + 1]
+    for begin, stop in pairwise(edges):
+        yield name, begin, stop - 1
 
 
 def _phase_name(phase: Phase) -> str:

@@ -51,12 +51,14 @@ class PlannedStep:
 
     ``parts`` is the number of micro-batches that a batch is taken in. The plan is that of one
     micro-batch; the step writes out at least two of them where ``parts`` is above 1. Without a
-    ``card`` the step runs on a processor.
+    ``card`` the step runs on a processor. Where the plan is of several training steps, they begin
+    with the operations ``begins``.
     """
 
     step: Step
     parts: int = 1
     card: CudaCard | None = USUAL
+    begins: tuple[int, ...] = ()
 
     @cached_property
     def on_card(self) -> StepOnCard:

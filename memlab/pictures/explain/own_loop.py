@@ -16,6 +16,7 @@ from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel, untrained_text
 from memlab.pictures.values.number_text import three_digits
 from memlab.placement.cuda_cards import USUAL, CudaCard
+from memlab.step.op import CALL
 
 if TYPE_CHECKING:
     from memlab.frontends.torch.any_step import WatchedStep
@@ -67,6 +68,7 @@ class OwnLoop(TorchModel):
         classes = self.watched.recording.modules.items()
         modules = {visible(path): visible(name) for path, name in classes}
         super().__init__(self._step(self.watched), modules, card)
+        self.plain = replace(self.plain, begins=_begins(self.step, self.watched))
 
     @property
     def growth(self) -> str:
@@ -115,7 +117,17 @@ class OwnLoop(TorchModel):
             raise
         except Exception:  # the step runs, but not with the change
             return None
+        recorded = self._step(changed)
         return self.change(
-            self._step(changed), batch, remedy.key, *remedy.code, names=remedy.names,
-            same=remedy.same,
+            recorded, batch, remedy.key, *remedy.code, names=remedy.names, same=remedy.same,
+            begins=_begins(recorded, changed),
         )  # fmt: skip
+
+
+def _begins(step: Step, watched: WatchedStep) -> tuple[int, ...]:
+    """Return the operations with which the recorded steps begin, by their indices."""
+    calls = [op.attributes.get(CALL, -1) for op in step.ops]
+    return tuple(
+        next((index for index, call in enumerate(calls) if call >= begin), len(calls))
+        for begin in watched.begins
+    )

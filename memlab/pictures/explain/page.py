@@ -30,8 +30,10 @@ from memlab.pictures.draw.marks import (
     Mark,
     OpenEdge,
     Pen,
+    Points,
     Rect,
     Rule,
+    Stairs,
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import (
@@ -47,11 +49,11 @@ from memlab.pictures.draw.svg import Box, Svg
 from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.explain.explained import FLOOR, Explained, memory_text
-from memlab.pictures.explain.explained_changes import text_of
+from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.explained_time import ModuleRun, ModuleSlab
 from memlab.pictures.explain.explained_time import PlanColumns as Plan
 from memlab.pictures.explain.modules import span_name
-from memlab.pictures.mountain.layers import MountainLayer
+from memlab.pictures.mountain.layers import Curve, MountainLayer
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
@@ -60,6 +62,14 @@ COLUMNS = 640
 """Number of columns of the time axis."""
 TALL, LEFT, ABOVE, BELOW = 180, 62, 30, 40
 """Pixels: height of the frame, and room left of it, above it and below it."""
+ROW = 20
+"""Pixels from one row of brackets above the frame to the next."""
+NAME = 190
+"""Largest width of the name of an outline in pixels."""
+CLEAR = 20
+"""Part of the axis of bytes by which an outline is clear of another curve."""
+LATE = 0.85
+"""Share of the time axis after which the name of a peak stands on its left."""
 CROSS = "M-6.5-6.5L6.5 6.5M-6.5 6.5L6.5-6.5"
 THIN = replace(PAINTS[Role.FEATURE_MAP], tint=0.30)
 """Fill of a slab, the feature maps of one module, which a line divides from its neighbours."""
@@ -138,14 +148,16 @@ class OverTime:
         y, mountain = self.y, self.mountain
         nbytes = self.explained.peak.nbytes
         peak = text_of("peak_label", peak=three_digits(nbytes)) if numbers else text_of("peak_word")
-        marks = [*self._phases(), *mountain.stack(), *self._spans(), *mountain.peak(nbytes, peak),
-                 *self._card(), *self._cross(), *mountain.was(self._before), *self._names(),
+        marks = [*self._phases(), *mountain.stack(), *self._outlines(), *self._spans(),
+                 *self._peak(nbytes, peak), *self._card(), *self._cross(),
+                 *mountain.was(self._before), *self._outline_names(), *self._names(),
                  *mountain.names()]  # fmt: skip
+        row, x = ROW if self._steps else 0, Operations(0, COLUMNS)
         return Chart(
-            Operations(0, COLUMNS), y, marks, TALL, Axis(labels=False, grid=False, rule=False),
-            Axis(ticks=None if numbers else [y.ticks[-1]]), left=LEFT, right=8, above=ABOVE,
+            x, y, marks, TALL - row, Axis(labels=False, grid=False, rule=False),
+            Axis(ticks=None if numbers else [y.ticks[-1]]), left=LEFT, right=8, above=ABOVE + row,
             below=BELOW, previous=mountain.previous, told=self._chart_text(),
-            name=text_of("mountain"), gap=10,
+            name=self._title, gap=10,
         )  # fmt: skip
 
     @property
@@ -163,21 +175,78 @@ class OverTime:
             lines.append(" ".join(self._slab_name().split()))
         cross = self.explained.cross.replace("\n", " ")
         lines += [f"{cross[:1].upper()}{cross[1:]}"] if cross and not self.explained.chosen else []
-        return [f"{text_of('mountain')}: {'; '.join(lines)}."]
+        return [f"{self._title}: {'; '.join(lines)}."]
 
     def _phases(self) -> Iterator[Mark]:
-        """Yield marks for the brackets over forward, backward and the update."""
+        """Yield marks for the brackets over forward, backward and the update, and over them those
+        of the training steps, with a rule where each begins."""
         for name, first, last in self.explained.phases(self.now):
-            yield PhaseBracket(name, self.now.begin(first), self.now.end(last), -16)
+            yield PhaseBracket(name, self.now.begin(first), self.now.end(last), -16, 6)
+        for number, (name, first, last) in enumerate(self._steps):
+            yield PhaseBracket(name, self.now.begin(first), self.now.end(last), -16 - ROW)
+            if number:
+                yield Rule(x=self.now.begin(first), look="rule faint", crossed=True)
+
+    @cached_property
+    def _steps(self) -> list[tuple[str, int, int]]:
+        """Training steps of the plan, where it is of several."""
+        return self.explained.steps(self.now)
+
+    @property
+    def _title(self) -> str:
+        """Name of the chart."""
+        count = len(self._steps)
+        return text_of("mountain_steps", count=count) if count else text_of("mountain")
+
+    @cached_property
+    def _changed(self) -> list[tuple[str, Curve]]:
+        """Names and curves of the changes that help; none while one is on."""
+        shown = () if self.explained.chosen else self.explained.outlined
+        return [(_short_title(change), self.explained.columns_of(change, COLUMNS).total)
+                for change in shown]  # fmt: skip
+
+    def _outlines(self) -> Iterator[Mark]:
+        """Yield marks for the outlines of the changes that help, with a dot where a line from its
+        name ends."""
+        for number, (_, curve) in enumerate(self._changed):
+            yield Stairs(curve, "rule", 0, width=1.2)
+            yield Points([self._clearest(number)], "hollow", 5)
+
+    def _outline_names(self) -> Iterator[Mark]:
+        """Yield the name of each outline, with a line to its dot."""
+        curves = [self.mountain.top, *(curve for _, curve in self._changed)]
+        for number, (name, _) in enumerate(self._changed):
+            x, y = self._clearest(number)
+            place = x, y, "end", -4.0, -4.0
+            yield PointedName(name, [place], 11, chip=True, finders=[near(x, y, curves)])
+
+    def _clearest(self, number: int) -> tuple[float, float]:
+        """Return the highest point of an outline that is clear of the other curves."""
+        curve = self._changed[number][1]
+        others = [other for at, (_, other) in enumerate(self._changed) if at != number]
+        away = np.min([np.abs(curve - other) for other in (self.mountain.top, *others)], axis=0)
+        clear = np.where(curve > 0, np.minimum(away, self.y.last / CLEAR), -1)
+        column = int(np.where(clear == clear.max(), curve, -1).argmax())
+        return column + 0.5, min(float(curve[column]), self.y.last)
+
+    def _peak(self, nbytes: int, name: str) -> Iterator[Mark]:
+        """Yield marks for the peak and its name, which stays inside the frame."""
+        late = self.mountain.at(self.mountain.top) > LATE * COLUMNS
+        for mark in self.mountain.peak(nbytes, name):
+            if late and isinstance(mark, Label):
+                mark = replace(mark, places=[spot for spot in mark.places if spot[2] == "end"])
+            yield mark
 
     def _spans(self) -> Iterator[Mark]:
         """Yield marks for the brackets below the chart with the modules that run, and the axis
         name."""
         now = self.now
         yield Brackets(
-            [(run, now.begin(run.begin), now.end(run.end)) for run in self.explained.spans(now)]
+            [(run, now.begin(run.begin), now.end(run.end)) for run in self.explained.spans(now)],
+            [now.begin(begin) for _, begin, _ in self._steps],
         )
-        yield ChartText(0, 0, text_of("axis"), 11, dy=BELOW - 4, dim=True)
+        axis = text_of("axis_steps", count=len(self._steps)) if self._steps else text_of("axis")
+        yield ChartText(0, 0, axis, 11, dy=BELOW - 4, dim=True)
 
     def _card(self) -> Iterator[Mark]:
         """Yield marks for the line of the card's memory, or a label where it is above the axis."""
@@ -228,6 +297,11 @@ class OverTime:
         return text_of(f"slabs{gone}{one}{form}", first=names[0], last=names[-1])
 
 
+def _short_title(change: StepChange) -> str:
+    """Return the title of a change up to its first comma, no wider than a label may be."""
+    return texts.shortened(change.title.partition(", ")[0], NAME, 11)
+
+
 @dataclass(frozen=True, eq=False)
 class PointedName(Name):
     """A name with a thin line to its place."""
@@ -244,9 +318,11 @@ class PointedName(Name):
 @dataclass(frozen=True, eq=False)
 class Brackets(Mark):
     """Brackets below the chart over runs of operations, each with the names of its modules.
-    Neighbours without room for their names share one bracket."""
+    Neighbours without room for their names share one bracket, which ends where a training step
+    begins."""
 
     runs: Sequence[tuple[ModuleRun, float, float]]
+    steps: Sequence[float] = ()
 
     def draw(self, pen: Pen) -> None:
         for name, first, stop in self._merged(pen):
@@ -262,7 +338,8 @@ class Brackets(Mark):
         small = False
         for bracket in self.runs:
             fits = self._fits(pen, bracket)
-            if merged and small and not fits and merged[-1][0].back == bracket[0].back:
+            joined = small and not fits and bracket[1] not in self.steps
+            if merged and joined and merged[-1][0].back == bracket[0].back:
                 before = merged.pop()
                 merged.append((before[0]._replace(last=bracket[0].last), before[1], bracket[2]))
             else:
