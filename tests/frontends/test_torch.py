@@ -109,7 +109,7 @@ def test_a_model_recorded_with_a_change_is_as_one_that_is_built_with_it(name, na
     model = observed(case.build, case.make_batch, case.loss_fn, "adam")
     change = partial(wrap, names=names)
     for parts in (1, 2):
-        again = model.again(change, parts)
+        again = model.again(change, parts=parts)
         anew = observe(
             lambda: change(case.build()), case.make_batch, case.loss_fn, "adam", accumulate=parts
         )

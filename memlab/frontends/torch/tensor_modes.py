@@ -20,6 +20,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from memlab import optimizers
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.built_model import Born, Conversion, built, on_meta
@@ -203,10 +204,10 @@ class World:
         return any(type(module).__name__ == COMPILED for module in self.model.modules())
 
     @contextlib.contextmanager
-    def changed(self, change: Change, parts: int) -> Iterator[None]:
-        """Change the model inside the context, and add its gradients over so many parts."""
+    def changed(self, change: Change, options: Mapping[str, Any]) -> Iterator[None]:
+        """Change the model inside the context, and options of the request."""
         wish, kinds = self.wish, [(module, type(module)) for module in self.model.modules()]
-        self.wish = replace(wish, parts=parts)
+        self.wish = replace(wish, **options)
         try:
             change(self.model)
             yield
@@ -428,3 +429,12 @@ def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
             "try lambda p: torch.optim.SGD(p, lr=0.1)."
         )
     return stepper
+
+
+def title(optimizer: Any) -> str:
+    """Return the name of an optimizer, by which memlab knows it where it does."""
+    optimizer = next(iter(getattr(optimizer, "optimizers", ())), optimizer)
+    name = type(optimizer).__name__
+    if name == "SGD":
+        return "momentum" if optimizer.defaults.get("momentum") else "sgd"
+    return name.lower() if name.lower() in optimizers.OPTIMIZERS else name

@@ -29,8 +29,10 @@ TRIES = 4
 """Number of schedules that are tried, each with less room, until the card holds one."""
 NAMED = 4
 """Largest number of modules that are named; of more, one less is named."""
-OTHER_NUMBERS = ("parts", "eight_bits", "fused", "autocast", "momentum", "sgd")
-"""Keys of the changes that compute other numbers, with a text that says so."""
+ASKING = (
+    "parts", "eight_bits", "adam8bit", "fused", "autocast", "chunked", "momentum", "sgd",
+)  # fmt: skip
+"""Keys of the changes that have a text on effects other than bytes and time."""
 KEPT = 24
 """Number of results that are cached."""
 PARTS = tuple(2**power for power in range(1, 7))
@@ -150,8 +152,15 @@ class StepChange(PlannedStep):
         return text_of(f"change.{self.key}", parts=self.parts, names=_listed_names(self.names))
 
     @property
+    def copies(self) -> bool:
+        """True if the change copies maps to another memory, whose time is not planned."""
+        return self.key == "offload"
+
+    @property
     def cost(self) -> str:
         """Cost of the change in time, as text."""
+        if self.copies:
+            return text_of("cost.copies")
         percent = round(100 * self.extra)
         if percent <= 0:
             return text_of("cost.none" if percent == 0 else "cost.less", percent=-percent)
@@ -160,7 +169,7 @@ class StepChange(PlannedStep):
     @property
     def asks(self) -> str:
         """Sentence on effects other than bytes and time; empty where there are none."""
-        if self.same or self.key not in OTHER_NUMBERS:
+        if self.key not in ASKING:
             return ""
         norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
         return text_of("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
@@ -225,17 +234,19 @@ class ExplainedStep:
         """Return the changes that make a batch fit a memory, the cheapest first.
 
         Changes that compute the same numbers come before those that do not, then less time comes
-        first. Changes that save bytes but are not enough come last.
+        first; last come those whose time is not planned. Changes that save bytes but are not enough
+        come after all others.
 
         Args:
             batch: samples of a step.
             nbytes: bytes of the memory.
         """
 
-        def rank(change: StepChange) -> tuple[bool, bool, float, int]:
+        def rank(change: StepChange) -> tuple[bool, bool, bool, float, int]:
             over = change.most(batch) > nbytes
             extra = 0.0 if over else round(change.extra, 2)
-            return over, over or not change.same, extra, change.peak(batch)
+            copies = change.copies and not over
+            return over, copies, over or not change.same, extra, change.peak(batch)
 
         return self._changes.of(
             (batch, nbytes), lambda: tuple(sorted(self._planned_changes(batch, nbytes), key=rank))

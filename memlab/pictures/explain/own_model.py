@@ -26,11 +26,14 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
+    from memlab.frontends.torch.fitting.model_remedies import ModelRemedy
     from memlab.frontends.torch.fitting.optimizer_remedies import OptimizerRemedy
     from memlab.frontends.torch.recording import Recording
 
 EXAMPLE = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
 """Example of a call, for error sentences."""
+WORTH = 0.01
+"""Least share of the peak that a change saves which is not enough."""
 TRACES = 3
 """Number of steps that are recorded of an unchanged model."""
 
@@ -165,32 +168,67 @@ class OwnModel(TorchModel):
         )
 
     def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
-        """Yield the changes that save bytes at the peak, until one is enough: each needs a
-        recording."""
-        plain = self.plain.peak(batch)
-        for number, make_change in enumerate(self._change_makers(batch, nbytes)):
-            try:
-                with self._progress_bar(
-                    text_of("trying", number=number + 1, peak=three_digits(plain))
-                ):
-                    change = make_change()
-            except InputError:
-                continue
-            if change and change.peak(batch) < plain:
+        """Yield the changes that save bytes: all that take a recording or two, then, where none of
+        them is enough with the same numbers in a planned time, modules to recompute, whose search
+        takes longer."""
+        makers = self._change_makers(batch, nbytes)
+        enough = False
+        for number, make_change in enumerate(makers, 1):
+            if change := self._tried(number, batch, nbytes, make_change):
+                fits = change.most(batch) <= nbytes
+                enough |= fits and change.same and not change.copies
                 yield change
-                if change.most(batch) <= nbytes:
-                    return
+        if not enough and self._peak_phase(batch) is not Phase.UPDATE:
+            search = partial(self._checkpoint_change, batch, nbytes)
+            if change := self._tried(len(makers) + 1, batch, nbytes, search):
+                yield change
+
+    def _tried(
+        self, number: int, batch: int, nbytes: int, make_change: Callable[[], StepChange | None]
+    ) -> StepChange | None:
+        """Return a change if the model runs with it and it saves bytes at the peak: enough of them,
+        or a share that is worth a line."""
+        plain = self.plain.peak(batch)
+        try:
+            with self._progress_bar(text_of("trying", number=number, peak=three_digits(plain))):
+                change = make_change()
+        except InputError:
+            return None
+        if change is None or change.peak(batch) >= plain:
+            return None
+        worth = change.peak(batch) <= (1 - WORTH) * plain or change.most(batch) <= nbytes
+        return change if worth else None
+
+    def _peak_phase(self, batch: int) -> Phase:
+        """Return the phase in which the unchanged step has its peak."""
+        return self.plain.ledger.peak_at(batch).row.phase
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
-        """Return the functions that record a change: of the optimizer for a peak in the update,
-        else recompute and micro-batches."""
-        if self.plain.ledger.peak_at(batch).row.phase is not Phase.UPDATE:
-            parts = [partial(self._recorded_parts_change, batch, nbytes)] if batch > 1 else []
-            return [partial(self._checkpoint_change, batch, nbytes), *parts]
-        from memlab.frontends.torch.fitting.optimizer_remedies import optimizer_remedies
+        """Return the functions that record a change in a recording or two: of the step, and of the
+        optimizer where the peak lies in the update."""
+        from memlab.frontends.torch.fitting import model_remedies, optimizer_remedies
 
-        remedies = optimizer_remedies(self.optimizer)
-        return [partial(self._optimizer_change, batch, remedy) for remedy in remedies]
+        late = self._peak_phase(batch) is Phase.UPDATE
+        remedies = model_remedies.model_remedies(self._model.wish, self.recording)
+        makers: list[Callable[[], StepChange | None]] = [
+            partial(self._remedy_change, batch, remedy) for remedy in remedies
+        ]
+        updates = optimizer_remedies.optimizer_remedies(self.optimizer) if late else ()
+        packed = optimizer_remedies.in_8_bits(self.optimizer) if self.card else ()
+        makers += [partial(self._optimizer_change, batch, r) for r in (*updates, *packed)]
+        if batch > 1 and not late:
+            makers.append(partial(self._recorded_parts_change, batch, nbytes))
+        return makers
+
+    def _remedy_change(self, batch: int, remedy: ModelRemedy) -> StepChange:
+        """Record the model with a change of its step: for any batch, or for this one alone."""
+        record = partial(self._model.observed.again, remedy.change, **remedy.options)
+        try:
+            step = self._record(remedy.key, record)
+        except InputError:
+            step = self._record(f"{remedy.key} {batch}", partial(record, batch=batch))
+        return self.change(step, batch, remedy.key, *remedy.code, names=remedy.names,
+                           same=remedy.same, alone=remedy.alone)  # fmt: skip
 
     def _checkpoint_change(self, batch: int, nbytes: int) -> StepChange | None:
         """Record the model with recomputed modules: the fastest choice that is enough, or the one
@@ -240,7 +278,8 @@ class OwnModel(TorchModel):
         from memlab.frontends.torch.observed_model import observe
 
         wish = replace(self._model.wish, optimizer=remedy.optimizer)
-        step = self._record(remedy.key, lambda: observe(wish, real=self.options.get("real")))
+        observed = self._model.observed
+        step = self._record(remedy.key, lambda: observe(wish, observed.batch, observed.real))
         return self.change(step, batch, remedy.key, *remedy.code, same=remedy.same)
 
 
