@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import memlab
+from memlab.errors import InputError
 from memlab.pictures.explain.explained import Explained
 from memlab.pictures.explain.explained_changes import StepChange
 from memlab.pictures.explain.own_model import OwnModel, usual_loss
@@ -239,3 +241,63 @@ def test_maps_wait_in_host_memory_beside_a_card_alone() -> None:
 def test_a_card_that_does_not_multiply_in_bfloat16_is_not_told_to() -> None:
     assert changes(of_card(words, texts), "autocast")
     assert not changes(of_card(words, texts, name="T4"), "autocast")
+
+
+# -- a loss, a batch or a model that no step can be recorded of -----------------------------------
+
+
+def mean(output: Any, target: Any) -> Any:
+    return output.mean()
+
+
+class Inference(nn.Linear):  # type: ignore[name-defined,misc,unused-ignore]
+    """A model that runs without gradients."""
+
+    def forward(self, x: Any) -> Any:
+        with torch.no_grad():
+            return super().forward(x)
+
+
+class Pair(nn.Linear):  # type: ignore[name-defined,misc,unused-ignore]
+    """A model that returns two tensors."""
+
+    def forward(self, x: Any) -> Any:
+        return super().forward(x), x
+
+
+@pytest.mark.parametrize(
+    ("loss_fn", "text"),
+    [
+        (lambda o, y: (mean(o, y), o), "got a tuple of 2; try loss_fn=.*target.*0"),
+        (lambda o, y: {"ce": mean(o, y)}, "got a dict of 1; try loss_fn=.*target.*'ce'"),
+        (lambda o, y: o, r"got a tensor of shape \(5, 8\); try loss_fn=.*mean"),
+        (lambda o, y: 0.5, "got 0.5; try loss_fn="),
+        (lambda o, y: mean(o, y).detach(), r"try memlab.explain\(step=lambda x: model\(x\)"),
+    ],
+)
+def test_a_loss_that_is_not_one_number_gets_one_sentence(loss_fn: Any, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        OwnModel(nn.Linear(8, 8), lambda count: (torch.randn(count, 8), None), loss_fn)
+
+
+@pytest.mark.parametrize(
+    ("build", "batch", "text"),
+    [
+        (nn.Linear(8, 8), lambda x: x, "got a tensor of shape .*; without a target try"),
+        (nn.Linear(8, 8), lambda x: {"x": x}, r"got a dict of 1; memlab.explain\(model, batch\)"),
+        (nn.Linear(8, 8), lambda x: (x, x, x), "got a tuple of 3; .*explain.step=function"),
+        (nn.Linear(8, 8), lambda x: (x, None), "no target .*loss_fn=lambda output, _: output.mean"),
+        (Pair(8, 8), lambda x: (x, torch.ones(len(x)).long()), "is a tuple, .* try loss_fn="),
+        (nn.ReLU(), lambda x: (x, x), r"no parameters.*explain\(step=function"),
+        (Inference(8, 8), lambda x: (x, torch.ones(len(x)).long()), "for inference try"),
+    ],
+)
+def test_a_step_that_cannot_be_trained_gets_one_sentence(build: Any, batch: Any, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        OwnModel(build, lambda count: batch(torch.randn(count, 8)), progress=False)
+
+
+def test_the_step_that_is_named_for_inference_is_explained() -> None:
+    model, x = Inference(8, 8), torch.randn(4, 8)
+    view = memlab.explain(step=lambda x: model(x), batch=x, progress=False)
+    assert "The peak is" in str(view)

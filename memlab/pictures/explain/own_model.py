@@ -295,8 +295,13 @@ def usual_loss(output: Any, target: Any) -> Any:
 
     if target is None:
         return _loss_in(output)
-    whole_numbers = isinstance(target, torch.Tensor) and not target.dtype.is_floating_point
-    if not isinstance(output, torch.Tensor) or not whole_numbers:
+    if not isinstance(output, torch.Tensor):
+        raise InputError(
+            f"loss_fn is left out, and the output of the model is a {type(output).__name__}, not a "
+            "tensor of scores; try loss_fn=lambda output, target: "
+            "torch.nn.functional.cross_entropy(output[0], target)."
+        )
+    if not isinstance(target, torch.Tensor) or target.dtype.is_floating_point:
         what = target.dtype if isinstance(target, torch.Tensor) else shorten(target)
         raise InputError(
             "loss_fn is left out, and cross entropy needs an output of scores and a target of "
@@ -339,9 +344,10 @@ def _loss_in(output: Any) -> Any:
     for part in parts:
         if part is not None and getattr(part, "shape", None) == () and part.requires_grad:
             return part
+    scores = "output" if hasattr(output, "shape") else "output.logits"
     raise InputError(
         "the batch has no target and the output of the model no loss; give the labels in the batch "
-        "(batch['labels']), or loss_fn=lambda output, _: output.logits.mean()."
+        f"(batch['labels']), or loss_fn=lambda output, _: {scores}.mean()."
     )
 
 
