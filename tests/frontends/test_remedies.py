@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from memlab.errors import InputError
 from memlab.pictures.explain.explained import Explained
 from memlab.pictures.explain.explained_changes import StepChange
 from memlab.pictures.explain.own_model import OwnModel, usual_loss
+from memlab.pictures.values.number_text import three_digits
 from tests.oracles.requirement import torch_or_skip
 
 torch = torch_or_skip()
@@ -301,3 +303,43 @@ def test_the_step_that_is_named_for_inference_is_explained() -> None:
     model, x = Inference(8, 8), torch.randn(4, 8)
     view = memlab.explain(step=lambda x: model(x), batch=x, progress=False)
     assert "The peak is" in str(view)
+
+
+# -- beside the plan ------------------------------------------------------------------------------
+
+
+def layers_of_several_sizes() -> Any:
+    widths = [256, 3000, 700, 5000, 1300, 256]
+    pairs = pairwise(widths)
+    return nn.Sequential(*(nn.Sequential(nn.Linear(*pair), nn.GELU()) for pair in pairs))
+
+
+def test_segments_that_grow_leave_no_fragments() -> None:
+    subject = of_card(layers_of_several_sizes, vectors)
+    rows = {row.name: row for row in subject.plain.card_estimates(1000)}
+    assert rows["fragments"].nbytes > 20 * 2**20
+    change = subject._segments_change(1000)
+    now = {row.name: row for row in change.card_estimates(1000)}
+    assert now.pop("fragments")[1::3] == (0, 20 * 2**20)
+    assert all(rows[name] == row for name, row in now.items())
+    assert change.peak(1000) == subject.plain.peak(1000)
+    told = Explained(subject, 1000, change.most(1000))
+    assert "segments" in {change.key for change in told.helping}
+
+
+@pytest.mark.parametrize(("memory", "apart"), [(600, True), (1200, False)])
+def test_a_small_memory_is_told_of_context_and_cublas(memory: int, apart: bool) -> None:
+    told = Explained(of_card(wide, vectors), 8, memory * 10**6)
+    told_apart = any("context and cuBLAS take 132 MB to 716 MB" in line for line in told.sentences)
+    assert told_apart is apart
+    assert f"The plan takes {three_digits(told.peak.nbytes)};" in told.sentences[1] or not apart
+
+
+def test_a_plan_that_fits_without_context_is_told_so() -> None:
+    subject = of_card(wide, vectors)
+    shown = subject.plain.most(100_000)
+    assert shown > 2 * 10**9
+    for memory, apart in ((shown - 1, True), (shown, False), (10**9, False)):
+        told = Explained(subject, 100_000, memory)
+        assert ("context and cuBLAS" in told.sentences[1]) is apart
+    assert "context and cuBLAS" not in Explained(of_cpu(wide, vectors), 8, 10**8).sentences[1]

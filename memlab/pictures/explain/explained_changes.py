@@ -152,6 +152,16 @@ class StepChange(PlannedStep):
         return text_of(f"change.{self.key}", parts=self.parts, names=_listed_names(self.names))
 
     @property
+    def expandable(self) -> bool:
+        """True if the change lets segments of the caching allocator grow."""
+        return self.key == "segments"
+
+    @cached_property
+    def on_card(self) -> StepOnCard:
+        """The changed step with the bytes that its card adds, at the micro-batch."""
+        return StepOnCard(self.step, self.card, self.expandable)
+
+    @property
     def copies(self) -> bool:
         """True if the change copies maps to another memory, whose time is not planned."""
         return self.key == "offload"
@@ -255,11 +265,10 @@ class ExplainedStep:
     def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
         """Yield the changes that save bytes at the peak, without those that this step does not
         allow."""
-        plain = self.plain.peak(batch)
         for make_change in self._change_makers(batch, nbytes):
             try:
                 change = make_change()
-                if change and change.peak(batch) < plain:
+                if change and self.saved(change, batch) > 0:
                     yield change
             except InputError:
                 continue
@@ -276,6 +285,13 @@ class ExplainedStep:
         if not late:
             makers.append(partial(self._recompute_change, batch, nbytes))
         return makers
+
+    def saved(self, change: StepChange, batch: int) -> int:
+        """Return the bytes that a change saves: at the peak of the plan, or where the plan stays
+        as it is, on the card."""
+        if change.expandable:
+            return self.plain.most(batch) - change.most(batch)
+        return self.plain.peak(batch) - change.peak(batch)
 
     def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> StepChange:
         """Return a change with its planned cost in time.

@@ -194,10 +194,10 @@ class OwnModel(TorchModel):
                 change = make_change()
         except InputError:
             return None
-        if change is None or change.peak(batch) >= plain:
+        saved = self.saved(change, batch) if change else 0
+        if change is None or saved <= 0:
             return None
-        worth = change.peak(batch) <= (1 - WORTH) * plain or change.most(batch) <= nbytes
-        return change if worth else None
+        return change if saved >= WORTH * plain or change.most(batch) <= nbytes else None
 
     def _peak_phase(self, batch: int) -> Phase:
         """Return the phase in which the unchanged step has its peak."""
@@ -205,7 +205,7 @@ class OwnModel(TorchModel):
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
         """Return the functions that record a change in a recording or two: of the step, and of the
-        optimizer where the peak lies in the update."""
+        optimizer where the peak lies in the update. Segments that grow need none."""
         from memlab.frontends.torch.fitting import model_remedies, optimizer_remedies
 
         late = self._peak_phase(batch) is Phase.UPDATE
@@ -213,12 +213,22 @@ class OwnModel(TorchModel):
         makers: list[Callable[[], StepChange | None]] = [
             partial(self._remedy_change, batch, remedy) for remedy in remedies
         ]
+        if self.card:
+            makers.insert(0, partial(self._segments_change, batch))
         updates = optimizer_remedies.optimizer_remedies(self.optimizer) if late else ()
         packed = optimizer_remedies.in_8_bits(self.optimizer) if self.card else ()
         makers += [partial(self._optimizer_change, batch, r) for r in (*updates, *packed)]
         if batch > 1 and not late:
             makers.append(partial(self._recorded_parts_change, batch, nbytes))
         return makers
+
+    def _segments_change(self, batch: int) -> StepChange:
+        """Return the step as it is, with segments that grow."""
+        code = (
+            "import os  # before PyTorch is imported",
+            "os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'",
+        )
+        return self.change(self.step, batch, "segments", *code)
 
     def _remedy_change(self, batch: int, remedy: ModelRemedy) -> StepChange:
         """Record the model with a change of its step: for any batch, or for this one alone."""
