@@ -343,3 +343,32 @@ def test_a_plan_that_fits_without_context_is_told_so() -> None:
         told = Explained(subject, 100_000, memory)
         assert ("context and cuBLAS" in told.sentences[1]) is apart
     assert "context and cuBLAS" not in Explained(of_cpu(wide, vectors), 8, 10**8).sentences[1]
+
+
+# -- frozen parameters ----------------------------------------------------------------------------
+
+
+def partly_frozen(*trained: int) -> Any:
+    model = wide().requires_grad_(False)
+    for number in trained:
+        model[number].requires_grad_(True)
+    return model
+
+
+@pytest.mark.parametrize(("first", "layers"), [(0, 5), (3, 2)])
+def test_frozen_modules_keep_maps_for_those_before_them(first: int, layers: int) -> None:
+    subject = of_cpu(lambda: partly_frozen(first, 6), vectors)
+    text = Explained(subject, 8, 10**9).sentences[-1]
+    maps = three_digits(layers * 8 * WIDTH * 4)  # the input of each GELU
+    assert f"keep maps of {maps} all the same" in text
+    assert f"to {first}.0, which is trained" in text
+    frozen = three_digits(5 * (WIDTH + 1) * WIDTH * 4)
+    total = three_digits(4 * sum(p.numel() for p in wide().parameters()))
+    assert text.startswith(f"{frozen} of {total} of parameters are frozen")
+
+
+def test_frozen_modules_before_all_others_keep_nothing() -> None:
+    text = of_cpu(lambda: partly_frozen(6), vectors).frozen(8)
+    assert "are frozen" in text
+    assert "all the same" not in text
+    assert not of_cpu(wide, vectors).frozen(8)

@@ -311,8 +311,8 @@ class Explained:
         """The three sentences: the peak, the largest batch that fits, and the change that makes
         this one fit."""
         fit = " ".join(filter(None, (self.fit_sentence, self._beside_sentence)))
-        sentences = [self.peak_sentence, fit, self.advice]
-        return [*sentences, self.subject.growth] if self.subject.growth else sentences
+        more = (self.subject.growth, self.subject.frozen(self.batch))
+        return [self.peak_sentence, fit, self.advice, *filter(None, more)]
 
     @property
     def peak_sentence(self) -> str:

@@ -221,6 +221,10 @@ class ExplainedStep:
         """Sentences on memory that grows from step to step; empty where it does not."""
         return ""
 
+    def frozen(self, batch: int) -> str:
+        """Return a sentence on frozen parameters; empty where there are none."""
+        return ""
+
     @property
     def label(self) -> str:
         """Display name of the model."""

@@ -4,7 +4,7 @@ were recorded for a batch. A reader needs no PyTorch to see it explained."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from memlab.frontends import step_files
 from memlab.ledger import files
 from memlab.ledger.file_fields import Check, What, count, each, fields, text, truth
 from memlab.pictures.explain.explained_changes import ExplainedStep, StepChange
+from memlab.pictures.explain.frozen import FrozenParameters
 from memlab.pictures.explain.modules import with_class
 from memlab.placement import cuda_cards
 from memlab.placement.cuda_cards import USUAL, CudaCard
@@ -32,6 +33,15 @@ class TorchModel(ExplainedStep):
     ) -> None:
         super().__init__(step, "model", card)
         self.modules = modules
+
+    def frozen(self, batch: int) -> str:
+        """Return a sentence on frozen parameters; empty where there are none."""
+        return self._frozen.sentence(batch)
+
+    @cached_property
+    def _frozen(self) -> FrozenParameters:
+        """Frozen parameters of the unchanged step."""
+        return FrozenParameters(self.step, self.plain.ledger)
 
     def path(self, layer: str) -> str:
         """Return the module of a layer: its path in ``named_modules``."""
