@@ -170,7 +170,7 @@ class OwnModel(TorchModel):
     def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
         """Yield the changes that save bytes: all that take a recording or two, then, where none of
         them is enough with the same numbers in a planned time, modules to recompute, whose search
-        takes longer."""
+        takes longer. On real tensors, where each takes a step, the first that is enough ends it."""
         makers = self._change_makers(batch, nbytes)
         enough = False
         for number, make_change in enumerate(makers, 1):
@@ -178,6 +178,8 @@ class OwnModel(TorchModel):
                 fits = change.most(batch) <= nbytes
                 enough |= fits and change.same and not change.copies
                 yield change
+                if fits and self.recording.real:
+                    return
         if not enough and self._peak_phase(batch) is not Phase.UPDATE:
             search = partial(self._checkpoint_change, batch, nbytes)
             if change := self._tried(len(makers) + 1, batch, nbytes, search):
@@ -192,7 +194,7 @@ class OwnModel(TorchModel):
         try:
             with self._progress_bar(text_of("trying", number=number, peak=three_digits(plain))):
                 change = make_change()
-        except InputError:
+        except Exception:  # the model runs, but not with the change
             return None
         saved = self.saved(change, batch) if change else 0
         if change is None or saved <= 0:
@@ -232,9 +234,14 @@ class OwnModel(TorchModel):
 
     def _remedy_change(self, batch: int, remedy: ModelRemedy) -> StepChange:
         """Record the model with a change of its step: for any batch, or for this one alone."""
-        record = partial(self._model.observed.again, remedy.change, **remedy.options)
+        from memlab.frontends.torch.observed_model import ChangedModelError
+
+        again = self._model.observed.again
+        record = partial(again, remedy.change, may_run=False, **remedy.options)
         try:
             step = self._record(remedy.key, record)
+        except ChangedModelError:
+            raise
         except InputError:
             step = self._record(f"{remedy.key} {batch}", partial(record, batch=batch))
         return self.change(step, batch, remedy.key, *remedy.code, names=remedy.names,

@@ -84,9 +84,11 @@ class RecordedLoss:
             InputError: the model does something to the scores, or there is no target for each row.
         """
         passed, self._passed = self._passed, None
-        rows = isinstance(target, torch.Tensor) and output.shape[:-1] == target.shape
+        rows = isinstance(target, torch.Tensor) and passed is not None
         if self._loss_fn is None or output is not passed or not rows:
-            raise InputError("the loss is not one of rows of scores of the last linear layer")
+            raise InputError("the loss is not one of the scores of the last linear layer")
+        if output.shape[:-1] != target.shape:
+            raise InputError("the loss has not one target for each row of scores")
         return self._loss_fn(output, target)
 
 
