@@ -174,6 +174,7 @@ def test_a_loss_is_known_by_its_values(classes: int) -> None:
     flat = partial(is_cross_entropy, classes=classes, dims=2)
     assert flat(lambda x, y: cross_entropy(x.view(-1, classes), y.view(-1)))
     assert is_cross_entropy(cross_entropy, classes, 1)
+    assert not is_cross_entropy(cross_entropy, classes, 0)
     assert not flat(lambda x, y: cross_entropy(x.flatten(0, 1), y.flatten(), label_smoothing=0.1))
     assert not flat(lambda x, y: cross_entropy(x.flatten(0, 1), y.flatten(), reduction="sum"))
     assert not flat(nn.functional.mse_loss)
