@@ -8,7 +8,7 @@ from functools import cached_property
 from memlab.ledger.entries import Peak
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.placement.caching_allocator import CardEstimate, estimates
+from memlab.placement.caching_allocator import LARGE_SEGMENT, CardEstimate, estimates
 from memlab.placement.cuda_cards import USUAL, CudaCard
 from memlab.placement.cudnn import has_workspace, with_largest_workspace
 from memlab.step.step import Step
@@ -16,10 +16,12 @@ from memlab.step.step import Step
 
 @dataclass(frozen=True, eq=False)
 class StepOnCard:
-    """A step on a card, or on a processor where ``card`` is None."""
+    """A step on a card, or on a processor where ``card`` is None. With ``expandable`` segments the
+    allocator maps pages where they are needed, and gives those that are free back."""
 
     step: Step
     card: CudaCard | None = USUAL
+    expandable: bool = False
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -37,13 +39,24 @@ class StepOnCard:
         recorded on another machine; none on a processor."""
         if self.card is None:
             return ()
-        rows = estimates(self.ledger, batch, self.card)
+        rows = self._of(self.ledger, batch, self.card)
         if self._largest is None:
             return rows
-        most = sum(row.nbytes for row in estimates(self._largest, batch, self.card))
+        most = sum(row.nbytes for row in self._of(self._largest, batch, self.card))
         least = sum(row.nbytes for row in rows)
         more = most + self._largest.peak(batch) - least - self.ledger.peak(batch)
         return (*rows, CardEstimate("cudnn", 0, "unknown", "cuDNN sets no limit", max(more, 0)))
+
+    def _of(self, ledger: Ledger, batch: int, card: CudaCard) -> tuple[CardEstimate, ...]:
+        """Return the bytes beside a plan, without fragments where segments are expandable."""
+        rows = estimates(ledger, batch, card)
+        if not self.expandable:
+            return rows
+        return tuple(
+            row._replace(nbytes=0, more=min(row.nbytes, LARGE_SEGMENT))
+            if row.name == "fragments" else row
+            for row in rows
+        )  # fmt: skip
 
     def shown(self, batch: int, context: int | None = None) -> range:
         """Return the bytes that the card shows: ``start`` at least, ``stop`` at most. ``context``

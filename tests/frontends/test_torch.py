@@ -109,7 +109,7 @@ def test_a_model_recorded_with_a_change_is_as_one_that_is_built_with_it(name, na
     model = observed(case.build, case.make_batch, case.loss_fn, "adam")
     change = partial(wrap, names=names)
     for parts in (1, 2):
-        again = model.again(change, parts)
+        again = model.again(change, parts=parts)
         anew = observe(
             lambda: change(case.build()), case.make_batch, case.loss_fn, "adam", accumulate=parts
         )
@@ -414,8 +414,8 @@ def test_the_users_own_error_comes_through_and_says_where(caplog):
 
 
 @ON_REAL_TENSORS
-def test_a_loss_without_gradient_is_the_error_of_pytorch():
-    with pytest.raises(RuntimeError, match="does not require grad"):
+def test_a_loss_without_gradient_names_a_step_for_inference():
+    with pytest.raises(InputError, match=r"no parameter that is trained; .*explain\(step="):
         record(lambda: Branch().requires_grad_(False), partial(images, 8, 10), F.cross_entropy)
 
 

@@ -31,6 +31,7 @@ from memlab.frontends.torch.tensor_modes import (
     World,
     as_it_is,
     quiet,
+    title,
 )
 from memlab.ledger.entries import LazyTuple
 from memlab.step.op import Phase
@@ -78,30 +79,35 @@ class Observed:
         self.recording = self._real() if real else self._fake()
 
     def again(
-        self, change: Change = as_it_is, parts: int | None = None, may_run: bool = True
+        self,
+        change: Change = as_it_is,
+        may_run: bool = True,
+        batch: int | None = None,
+        **options: Any,
     ) -> Recording:
         """Record the step of the model with a change, on fake tensors of the first recording, whose
         optimizer has its state already and whose sizes were checked. Where they cannot run, it
-        runs on real ones if it ``may_run``.
+        runs on real ones if it ``may_run``. With a ``batch`` it is of that batch alone. ``options``
+        are other fields of the request.
 
         Raises:
             ChangedModelError: the model runs, but not with the change; where it may not run on real
                 tensors.
             InputError: as for the first recording.
         """
-        count = self.wish.parts if parts is None else parts
+        batch = batch or self.batch
         if self._world is not None:
             try:
-                return self._changed(self._world, change, count)
+                return self._changed(self._world, change, batch, options)
             except InputError:
                 raise
             except Exception:  # it comes up again where it is the user's
                 self._world = None
-        wish = replace(self.wish, build=lambda: change(self.wish.build()), parts=count)
+        wish = replace(self.wish, build=lambda: change(self.wish.build()), **options)
         if may_run:
-            return observe(wish, self.batch, self.real)
+            return observe(wish, batch, self.real)
         try:
-            return observe(wish, self.batch, self.recording.real)
+            return observe(wish, batch, self.recording.real)
         except InputError:
             raise
         except Exception as error:
@@ -110,9 +116,11 @@ class Observed:
             ) from error
 
     @paused()
-    def _changed(self, world: World, change: Change, parts: int) -> Recording:
-        with _undisturbed(), quiet(), world.changed(change, parts):
-            return _recorded(world, self.batch)
+    def _changed(
+        self, world: World, change: Change, batch: int | None, options: dict[str, Any]
+    ) -> Recording:
+        with _undisturbed(), quiet(), world.changed(change, options):
+            return _recorded(world, batch)
 
     def _new(self, world: World) -> Recording:
         """Record a model that has not taken a step yet."""
@@ -215,7 +223,7 @@ def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Re
         matched.calls(),
         matched.blocks(),
         type(world.model).__name__,
-        _title(wish),
+        wish.optimizer if isinstance(wish.optimizer, str) else title(world.optimizer),
         BATCHES if batch is None else (batch,),
         world.real,
         world.paths.modules,
@@ -246,13 +254,6 @@ def _notes(wish: RecordingRequest, trace: Trace, off: int, compiled: bool) -> tu
     if trace.resized:
         notes.append(f"{len(set(trace.resized))} storages change size, counted at their largest")
     return tuple(notes)
-
-
-def _title(wish: RecordingRequest) -> str:
-    """Return the optimizer's name, by which memlab knows it where it does."""
-    if isinstance(wish.optimizer, str):
-        return wish.optimizer
-    return getattr(wish.optimizer, "__name__", "an optimizer of your own").strip("<>")
 
 
 def sentence(error: Exception) -> str:

@@ -20,6 +20,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from memlab import optimizers
 from memlab.errors import InputError, one_option, shorten
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.built_model import Born, Conversion, built, on_meta
@@ -53,6 +54,13 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 }
 _STATES = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
 """Number of states that an optimizer keeps of each parameter."""
+_STEP = "memlab.explain(step=function, batch=...) takes any step"
+_PAIR = {
+    tuple: f"try lambda B: (torch.randn(B, 3, 224, 224), torch.randint(1000, (B,))); {_STEP}",
+    torch.Tensor: "without a target try (input, None) and loss_fn=lambda output, _: output.sum()",
+    dict: "memlab.explain(model, batch) takes a dictionary, for a model that returns its loss",
+}
+"""Advice for a batch that is no pair, by its type."""
 COMPILED = "OptimizedModule"
 """Class of what ``torch.compile`` returns for a module."""
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -104,8 +112,8 @@ class RecordingRequest:
         pair = self.make_batch(batch)
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise InputError(
-                f"make_batch({batch}) must give a pair (input, target), got {shorten(pair)}; "
-                "try lambda B: (torch.randn(B, 3, 224, 224), torch.randint(1000, (B,)))."
+                f"make_batch({batch}) must give a pair (input, target), got {_described(pair)}; "
+                f"{_PAIR.get(type(pair), _PAIR[tuple])}."
             )
         return pair[0], pair[1]
 
@@ -203,10 +211,10 @@ class World:
         return any(type(module).__name__ == COMPILED for module in self.model.modules())
 
     @contextlib.contextmanager
-    def changed(self, change: Change, parts: int) -> Iterator[None]:
-        """Change the model inside the context, and add its gradients over so many parts."""
+    def changed(self, change: Change, options: Mapping[str, Any]) -> Iterator[None]:
+        """Change the model inside the context, and options of the request."""
         wish, kinds = self.wish, [(module, type(module)) for module in self.model.modules()]
-        self.wish = replace(wish, parts=parts)
+        self.wish = replace(wish, **options)
         try:
             change(self.model)
             yield
@@ -288,6 +296,7 @@ class World:
                 loss = wish.loss_fn(held[0], target)
             else:
                 loss = wish.loss_fn(self._output(x), target)
+            loss = checked_loss(loss)
             loss = loss / wish.parts if wish.parts > 1 else loss
         self.paths.left = self.paths.entered = nothing
         return loss
@@ -360,6 +369,38 @@ def enter_states(
                     recorder.keep_on_host(state)
 
 
+def checked_loss(loss: Any) -> Any:
+    """Return a loss that backward can begin from.
+
+    Raises:
+        InputError: not one number that depends on a parameter.
+    """
+    if isinstance(loss, tuple | list | dict) and len(loss):
+        key = next(iter(loss)) if isinstance(loss, dict) else 0
+        advice = f"try loss_fn=lambda output, target: loss(output, target)[{key!r}]"
+    elif not isinstance(loss, torch.Tensor):
+        advice = "try loss_fn=torch.nn.functional.cross_entropy"
+    elif loss.numel() != 1:
+        advice = "try loss_fn=lambda output, target: loss(output, target).mean()"
+    elif not loss.requires_grad:
+        raise InputError(
+            "the loss depends on no parameter that is trained; train one (requires_grad), or for "
+            "inference try memlab.explain(step=lambda x: model(x), batch=x)."
+        )
+    else:
+        return loss
+    raise InputError(f"loss_fn must give one number, a tensor, got {_described(loss)}; {advice}.")
+
+
+def _described(value: Any) -> str:
+    """Return a value in a few words: of a tensor its shape, of a collection its type and length."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, tuple | list | dict):
+        return f"a {type(value).__name__} of {len(value)}"
+    return shorten(value)
+
+
 @contextlib.contextmanager
 def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
     """Book the gradient that autograd adds to a parameter as such, whatever it was born as, and the
@@ -418,9 +459,11 @@ def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
     """Return the optimizer of a model.
 
     Raises:
-        InputError: no such name, or something that does not step.
+        InputError: no such name, no parameters, or something that does not step.
     """
     make = optimizer if callable(optimizer) else one_option("optimizer", optimizer, OPTIMIZERS)
+    if next(model.parameters(), None) is None:
+        raise InputError(f"the model has no parameters, and nothing is trained; {_STEP}.")
     stepper = make(model.parameters())
     if not callable(getattr(stepper, "step", None)):
         raise InputError(
@@ -428,3 +471,12 @@ def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
             "try lambda p: torch.optim.SGD(p, lr=0.1)."
         )
     return stepper
+
+
+def title(optimizer: Any) -> str:
+    """Return the name of an optimizer, by which memlab knows it where it does."""
+    optimizer = next(iter(getattr(optimizer, "optimizers", ())), optimizer)
+    name = type(optimizer).__name__
+    if name == "SGD":
+        return "momentum" if optimizer.defaults.get("momentum") else "sgd"
+    return name.lower() if name.lower() in optimizers.OPTIMIZERS else name

@@ -40,6 +40,8 @@ SHARES = ((0.9, "nearly_all"), (0.55, "most"), (0.45, "half"), (0.28, "third"), 
 """Least share of the peak for which each word is used."""
 OUTLINES = 3
 """Largest number of changes that are drawn as outlines."""
+SMALL = 10**9
+"""Memory in bytes below which the context of CUDA is said apart."""
 SLABS = 40
 """Largest number of slabs: more are thinner than a line."""
 MOST = 100_000
@@ -328,11 +330,25 @@ class Explained:
         return ", ".join(filter(None, words))
 
     @property
+    def _beside_sentence(self) -> str:
+        """Sentence on the context of CUDA and cuBLAS beside the plan, where they decide: in a small
+        memory, or where the plan fits without them. Empty elsewhere."""
+        rows = [
+            row for row in self.now.card_estimates(self.batch) if row.name in ("context", "cublas")
+        ]
+        low, high = sum(row.nbytes for row in rows), sum(row.nbytes + row.more for row in rows)
+        decides = self.most - high <= self.memory < self.most
+        if not rows or not (decides or self.memory < SMALL):
+            return ""
+        plan = three_digits(self.peak.nbytes)
+        return text_of("fits.beside", plan=plan, beside=range_text(low, high))
+
+    @property
     def sentences(self) -> list[str]:
         """The three sentences: the peak, the largest batch that fits, and the change that makes
         this one fit."""
-        sentences = [self.peak_sentence, self.fit_sentence, self.advice]
-        return [*sentences, self.subject.growth] if self.subject.growth else sentences
+        fit = " ".join(filter(None, (self.fit_sentence, self._beside_sentence)))
+        return [self.peak_sentence, fit, self.advice, *filter(None, (self.subject.growth,))]
 
     @property
     def peak_sentence(self) -> str:

@@ -29,8 +29,10 @@ TRIES = 4
 """Number of schedules that are tried, each with less room, until the card holds one."""
 NAMED = 4
 """Largest number of modules that are named; of more, one less is named."""
-OTHER_NUMBERS = ("parts", "eight_bits", "fused", "autocast", "momentum", "sgd")
-"""Keys of the changes that compute other numbers, with a text that says so."""
+ASKING = (
+    "parts", "eight_bits", "adam8bit", "fused", "autocast", "chunked", "momentum", "sgd",
+)  # fmt: skip
+"""Keys of the changes that have a text on effects other than bytes and time."""
 KEPT = 24
 """Number of results that are cached."""
 PARTS = tuple(2**power for power in range(1, 7))
@@ -152,8 +154,25 @@ class StepChange(PlannedStep):
         return text_of(f"change.{self.key}", parts=self.parts, names=_listed_names(self.names))
 
     @property
+    def expandable(self) -> bool:
+        """True if the change lets segments of the caching allocator grow."""
+        return self.key == "segments"
+
+    @cached_property
+    def on_card(self) -> StepOnCard:
+        """The changed step with the bytes that its card adds, at the micro-batch."""
+        return StepOnCard(self.step, self.card, self.expandable)
+
+    @property
+    def copies(self) -> bool:
+        """True if the change copies maps to another memory, whose time is not planned."""
+        return self.key == "offload"
+
+    @property
     def cost(self) -> str:
         """Cost of the change in time, as text."""
+        if self.copies:
+            return text_of("cost.copies")
         percent = round(100 * self.extra)
         if percent <= 0:
             return text_of("cost.none" if percent == 0 else "cost.less", percent=-percent)
@@ -162,7 +181,7 @@ class StepChange(PlannedStep):
     @property
     def asks(self) -> str:
         """Sentence on effects other than bytes and time; empty where there are none."""
-        if self.same or self.key not in OTHER_NUMBERS:
+        if self.key not in ASKING:
             return ""
         norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
         return text_of("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
@@ -237,17 +256,19 @@ class ExplainedStep:
         """Return the changes that make a batch fit a memory, the cheapest first.
 
         Changes that compute the same numbers come before those that do not, then less time comes
-        first. Changes that save bytes but are not enough come last.
+        first; last come those whose time is not planned. Changes that save bytes but are not enough
+        come after all others.
 
         Args:
             batch: samples of a step.
             nbytes: bytes of the memory.
         """
 
-        def rank(change: StepChange) -> tuple[bool, bool, float, int]:
+        def rank(change: StepChange) -> tuple[bool, bool, bool, float, int]:
             over = change.most(batch) > nbytes
             extra = 0.0 if over else round(change.extra, 2)
-            return over, over or not change.same, extra, change.peak(batch)
+            copies = change.copies and not over
+            return over, copies, over or not change.same, extra, change.peak(batch)
 
         return self._changes.of(
             (batch, nbytes), lambda: tuple(sorted(self._planned_changes(batch, nbytes), key=rank))
@@ -256,11 +277,10 @@ class ExplainedStep:
     def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
         """Yield the changes that save bytes at the peak, without those that this step does not
         allow."""
-        plain = self.plain.peak(batch)
         for make_change in self._change_makers(batch, nbytes):
             try:
                 change = make_change()
-                if change and change.peak(batch) < plain:
+                if change and self.saved(change, batch) > 0:
                     yield change
             except InputError:
                 continue
@@ -277,6 +297,13 @@ class ExplainedStep:
         if not late:
             makers.append(partial(self._recompute_change, batch, nbytes))
         return makers
+
+    def saved(self, change: StepChange, batch: int) -> int:
+        """Return the bytes that a change saves: at the peak of the plan, or where the plan stays
+        as it is, on the card."""
+        if change.expandable:
+            return self.plain.most(batch) - change.most(batch)
+        return self.plain.peak(batch) - change.peak(batch)
 
     def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> StepChange:
         """Return a change with its planned cost in time.

@@ -26,11 +26,14 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
+    from memlab.frontends.torch.fitting.model_remedies import ModelRemedy
     from memlab.frontends.torch.fitting.optimizer_remedies import OptimizerRemedy
     from memlab.frontends.torch.recording import Recording
 
 EXAMPLE = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
 """Example of a call, for error sentences."""
+WORTH = 0.01
+"""Least share of the peak that a change saves which is not enough."""
 TRACES = 3
 """Number of steps that are recorded of an unchanged model."""
 
@@ -169,32 +172,84 @@ class OwnModel(TorchModel):
         )
 
     def _planned_changes(self, batch: int, nbytes: int) -> Iterator[StepChange]:
-        """Yield the changes that save bytes at the peak, until one is enough: each needs a
-        recording."""
-        plain = self.plain.peak(batch)
-        for number, make_change in enumerate(self._change_makers(batch, nbytes)):
-            try:
-                with self._progress_bar(
-                    text_of("trying", number=number + 1, peak=three_digits(plain))
-                ):
-                    change = make_change()
-            except InputError:
-                continue
-            if change and change.peak(batch) < plain:
+        """Yield the changes that save bytes: all that take a recording or two, then, where none of
+        them is enough with the same numbers in a planned time, modules to recompute, whose search
+        takes longer. On real tensors, where each takes a step, the first that is enough ends it."""
+        makers = self._change_makers(batch, nbytes)
+        enough = False
+        for number, make_change in enumerate(makers, 1):
+            if change := self._tried(number, batch, nbytes, make_change):
+                fits = change.most(batch) <= nbytes
+                enough |= fits and change.same and not change.copies
                 yield change
-                if change.most(batch) <= nbytes:
+                if fits and self.recording.real:
                     return
+        if not enough and self._peak_phase(batch) is not Phase.UPDATE:
+            search = partial(self._checkpoint_change, batch, nbytes)
+            if change := self._tried(len(makers) + 1, batch, nbytes, search):
+                yield change
+
+    def _tried(
+        self, number: int, batch: int, nbytes: int, make_change: Callable[[], StepChange | None]
+    ) -> StepChange | None:
+        """Return a change if the model runs with it and it saves bytes at the peak: enough of them,
+        or a share that is worth a line."""
+        plain = self.plain.peak(batch)
+        try:
+            with self._progress_bar(text_of("trying", number=number, peak=three_digits(plain))):
+                change = make_change()
+        except Exception:  # the model runs, but not with the change
+            return None
+        saved = self.saved(change, batch) if change else 0
+        if change is None or saved <= 0:
+            return None
+        return change if saved >= WORTH * plain or change.most(batch) <= nbytes else None
+
+    def _peak_phase(self, batch: int) -> Phase:
+        """Return the phase in which the unchanged step has its peak."""
+        return self.plain.ledger.peak_at(batch).row.phase
 
     def _change_makers(self, batch: int, nbytes: int) -> list[Callable[[], StepChange | None]]:
-        """Return the functions that record a change: of the optimizer for a peak in the update,
-        else recompute and micro-batches."""
-        if self.plain.ledger.peak_at(batch).row.phase is not Phase.UPDATE:
-            parts = [partial(self._recorded_parts_change, batch, nbytes)] if batch > 1 else []
-            return [partial(self._checkpoint_change, batch, nbytes), *parts]
-        from memlab.frontends.torch.fitting.optimizer_remedies import optimizer_remedies
+        """Return the functions that record a change in a recording or two: of the step, and of the
+        optimizer where the peak lies in the update. Segments that grow need none."""
+        from memlab.frontends.torch.fitting import model_remedies, optimizer_remedies
 
-        remedies = optimizer_remedies(self.optimizer)
-        return [partial(self._optimizer_change, batch, remedy) for remedy in remedies]
+        late = self._peak_phase(batch) is Phase.UPDATE
+        remedies = model_remedies.model_remedies(self._model.wish, self.recording)
+        makers: list[Callable[[], StepChange | None]] = [
+            partial(self._remedy_change, batch, remedy) for remedy in remedies
+        ]
+        if self.card:
+            makers.insert(0, partial(self._segments_change, batch))
+        updates = optimizer_remedies.optimizer_remedies(self.optimizer) if late else ()
+        packed = optimizer_remedies.in_8_bits(self.optimizer) if self.card else ()
+        makers += [partial(self._optimizer_change, batch, r) for r in (*updates, *packed)]
+        if batch > 1 and not late:
+            makers.append(partial(self._recorded_parts_change, batch, nbytes))
+        return makers
+
+    def _segments_change(self, batch: int) -> StepChange:
+        """Return the step as it is, with segments that grow."""
+        code = (
+            "import os  # before PyTorch is imported",
+            "os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'",
+        )
+        return self.change(self.step, batch, "segments", *code)
+
+    def _remedy_change(self, batch: int, remedy: ModelRemedy) -> StepChange:
+        """Record the model with a change of its step: for any batch, or for this one alone."""
+        from memlab.frontends.torch.observed_model import ChangedModelError
+
+        again = self._model.observed.again
+        record = partial(again, remedy.change, may_run=False, **remedy.options)
+        try:
+            step = self._record(remedy.key, record)
+        except ChangedModelError:
+            raise
+        except InputError:
+            step = self._record(f"{remedy.key} {batch}", partial(record, batch=batch))
+        return self.change(step, batch, remedy.key, *remedy.code, names=remedy.names,
+                           same=remedy.same, alone=remedy.alone)  # fmt: skip
 
     def _checkpoint_change(self, batch: int, nbytes: int) -> StepChange | None:
         """Record the model with recomputed modules: the fastest choice that is enough, or the one
@@ -244,7 +299,8 @@ class OwnModel(TorchModel):
         from memlab.frontends.torch.observed_model import observe
 
         wish = replace(self._model.wish, optimizer=remedy.optimizer)
-        step = self._record(remedy.key, lambda: observe(wish, real=self.options.get("real")))
+        observed = self._model.observed
+        step = self._record(remedy.key, lambda: observe(wish, observed.batch, observed.real))
         return self.change(step, batch, remedy.key, *remedy.code, same=remedy.same)
 
 
@@ -260,8 +316,13 @@ def usual_loss(output: Any, target: Any) -> Any:
 
     if target is None:
         return _loss_in(output)
-    whole_numbers = isinstance(target, torch.Tensor) and not target.dtype.is_floating_point
-    if not isinstance(output, torch.Tensor) or not whole_numbers:
+    if not isinstance(output, torch.Tensor):
+        raise InputError(
+            f"loss_fn is left out, and the output of the model is a {type(output).__name__}, not a "
+            "tensor of scores; try loss_fn=lambda output, target: "
+            "torch.nn.functional.cross_entropy(output[0], target)."
+        )
+    if not isinstance(target, torch.Tensor) or target.dtype.is_floating_point:
         what = target.dtype if isinstance(target, torch.Tensor) else shorten(target)
         raise InputError(
             "loss_fn is left out, and cross entropy needs an output of scores and a target of "
@@ -304,9 +365,10 @@ def _loss_in(output: Any) -> Any:
     for part in parts:
         if part is not None and getattr(part, "shape", None) == () and part.requires_grad:
             return part
+    scores = "output" if hasattr(output, "shape") else "output.logits"
     raise InputError(
         "the batch has no target and the output of the model no loss; give the labels in the batch "
-        "(batch['labels']), or loss_fn=lambda output, _: output.logits.mean()."
+        f"(batch['labels']), or loss_fn=lambda output, _: {scores}.mean()."
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
+from memlab.frontends.torch.fitting.adam_in_8_bits import Adam8bit, AdamW8bit
 from memlab.frontends.torch.fitting.update_in_backward import CODE, OneByOne
-from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Optimizer
+from memlab.frontends.torch.tensor_modes import OPTIMIZERS, Optimizer, title
 
 LINES = {
     "adam": "optimizer = torch.optim.Adam(model.parameters(), lr)",
@@ -22,7 +23,9 @@ LINES = {
     "sgd": "optimizer = torch.optim.SGD(model.parameters(), lr)",
 }
 """Lines that make an optimizer, by its name."""
-_LEANER = {"adam": ("momentum", "sgd"), "adamw": ("momentum", "sgd"), "momentum": ("sgd",)}
+_LEANER = {
+    "adam": ("momentum", "sgd"), "adamw": ("momentum", "sgd"), "momentum": ("sgd",), "sgd": (),
+}  # fmt: skip
 """Optimizers that keep less state, by the name of the optimizer in use."""
 
 
@@ -42,16 +45,46 @@ class OptimizerRemedy:
 
 def optimizer_remedies(optimizer: Optimizer) -> Iterator[OptimizerRemedy]:
     """Yield the optimizers to try in the place of one, the mildest change first. Of one that is a
-    function only its groups can be changed."""
-    make = optimizer if callable(optimizer) else OPTIMIZERS[optimizer]
+    function an example says what it is, and only its groups are changed."""
     if isinstance(optimizer, str):
         yield _in_backward(optimizer)
-    code = "for group in optimizer.param_groups:\n    group['foreach'] = False"
-    yield OptimizerRemedy("foreach", _one_parameter_at_a_time(make), tuple(code.splitlines()), True)
-    if isinstance(optimizer, str):
+        yield _in_groups(OPTIMIZERS[optimizer], "foreach", True, foreach=False)
         yield _fused(optimizer)
-    for name in _LEANER.get(optimizer, ()) if isinstance(optimizer, str) else ("momentum", "sgd"):
+        leaner = _LEANER.get(optimizer, ())
+    else:
+        yield from _of_groups(optimizer)
+        leaner = _LEANER.get(title(example(optimizer)).lower(), ("momentum", "sgd"))
+    for name in leaner:
         yield OptimizerRemedy(name, name, (LINES[name],))
+
+
+def in_8_bits(optimizer: Optimizer) -> Iterator[OptimizerRemedy]:
+    """Yield Adam with states in 8 bits, where the optimizer is Adam."""
+    make = optimizer if callable(optimizer) else OPTIMIZERS[optimizer]
+    cls = {"Adam": Adam8bit, "AdamW": AdamW8bit}.get(type(example(make)).__name__)
+    if cls is not None:
+        line = f"optimizer = bnb.optim.{cls.__name__}(model.parameters(), lr)"
+        code = ("import bitsandbytes as bnb", line)
+        yield OptimizerRemedy("adam8bit", partial(cls, make), code)
+
+
+def example(make: Callable[[Any], Any]) -> Any:
+    """Return an optimizer of small parameters, which has the class and the options of those that a
+    function makes; None where it takes no such parameters."""
+    for shapes in (((1,), (2, 2)), ((2, 2),)):  # some optimizers take matrices alone
+        try:
+            return make(iter([torch.nn.Parameter(torch.zeros(shape)) for shape in shapes]))
+        except Exception:  # the function knows the parameters of its own model
+            continue
+    return None
+
+
+def _of_groups(make: Callable[[Any], Any]) -> Iterator[OptimizerRemedy]:
+    """Yield the changes of the groups of an optimizer that a function makes."""
+    groups = getattr(example(make), "param_groups", ())
+    yield _in_groups(make, "foreach", True, foreach=False)
+    if any(group.get("fused", True) is not True for group in groups):
+        yield _in_groups(make, "fused", False, foreach=False, fused=True)
 
 
 def _in_backward(name: str) -> OptimizerRemedy:
@@ -69,13 +102,16 @@ def _fused(name: str) -> OptimizerRemedy:
     return OptimizerRemedy("fused", partial(cls, lr=1e-3, fused=True, **more), (line,))
 
 
-def _one_parameter_at_a_time(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a maker of optimizers that update one parameter after another."""
+def _in_groups(
+    make: Callable[[Any], Any], key: str, same: bool, **options: bool
+) -> OptimizerRemedy:
+    """Return the optimizer with other options in all of its groups."""
 
     def made(parameters: Any) -> Any:
         optimizer = make(parameters)
         for group in getattr(optimizer, "param_groups", ()):
-            group["foreach"] = False
+            group.update(options)
         return optimizer
 
-    return made
+    lines = [f"    group[{name!r}] = {value}" for name, value in options.items()]
+    return OptimizerRemedy(key, made, ("for group in optimizer.param_groups:", *lines), same)
