@@ -265,7 +265,7 @@ class OverTime:
         if error is None or self.explained.chosen or memory > self.y.last:
             return
         x = self.now.begin(error.at)
-        yield Glyph(x, memory, CROSS, "limit", marker="x", width=3)
+        yield Cross(x, memory, CROSS, "limit", marker="x", width=3)
         lines = self.explained.cross
         top, ground = self.mountain.top, self.mountain.ground
         assert ground is not None
@@ -295,6 +295,15 @@ class OverTime:
         gone = "_gone" if self.explained.removed(self.now) else ""
         one = "_one" if len(names) == 1 else ""
         return text_of(f"slabs{gone}{one}{form}", first=names[0], last=names[-1])
+
+
+@dataclass(frozen=True)
+class Cross(Glyph):
+    """A cross, which no label may cover."""
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        x, y = pen.x(self.x), pen.y(self.y)
+        yield Box(x - 8, y - 8, x + 8, y + 8)
 
 
 def _short_title(change: StepChange) -> str:
