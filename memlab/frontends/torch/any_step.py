@@ -178,8 +178,8 @@ def _run(request: StepRequest) -> _Run:
         held = holders(growth.tensors, variables(step)) if growth else {}
         graphs = {name: tensor.grad_fn is not None for name, tensor in held.items()}
         trace = loop.trace(request.samples, first)
-        begins = tuple(end - loop.ends[first] for end in loop.ends[first:-1])
-        return _Run(loop, trace, growth.nbytes if growth else 0, graphs, begins)
+        nbytes = growth.nbytes if growth else 0
+        return _Run(loop, trace, nbytes, graphs, loop.begins(first))
 
 
 def _call(step: Callable[..., Any], batch: Any) -> Callable[[], Any]:

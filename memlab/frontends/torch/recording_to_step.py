@@ -69,6 +69,16 @@ def step_of(recording: Recording) -> Step:
     return _Conversion(recording).step()
 
 
+def first_operations(step: Step, calls: Iterable[int]) -> tuple[int, ...]:
+    """Return the indices of the operations of a step with which some calls of its recording begin:
+    each is the first that runs in the call or after it."""
+    numbers = [op.attributes.get(CALL, BEFORE) for op in step.ops]
+    return tuple(
+        next((index for index, number in enumerate(numbers) if number >= call), len(numbers))
+        for call in calls
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Name, layer and stage of a call."""

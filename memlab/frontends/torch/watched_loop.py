@@ -483,6 +483,10 @@ class WatchedLoop:
         given; ``batch`` is the number of samples in a step."""
         return self._cut(batch, self.ends[first], self.ends[last])
 
+    def begins(self, first: int) -> tuple[int, ...]:
+        """Return the calls with which the steps after an end begin, in a trace from that end."""
+        return tuple(end - self.ends[first] for end in self.ends[first:-1])
+
     def recording(self, one: Trace, others: Sequence[Trace] = ()) -> Recording:
         """Return the recording of a trace, for its batch alone; with two others of the same loop at
         other batches, for any batch: sizes are found from the trace and the first of them, and held

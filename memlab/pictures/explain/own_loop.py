@@ -16,7 +16,6 @@ from memlab.pictures.explain.explained_changes import StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel, untrained_text
 from memlab.pictures.values.number_text import three_digits
 from memlab.placement.cuda_cards import USUAL, CudaCard
-from memlab.step.op import CALL
 
 if TYPE_CHECKING:
     from memlab.frontends.torch.any_step import WatchedStep
@@ -126,8 +125,6 @@ class OwnLoop(TorchModel):
 
 def _begins(step: Step, watched: WatchedStep) -> tuple[int, ...]:
     """Return the operations with which the recorded steps begin, by their indices."""
-    calls = [op.attributes.get(CALL, -1) for op in step.ops]
-    return tuple(
-        next((index for index, call in enumerate(calls) if call >= begin), len(calls))
-        for begin in watched.begins
-    )
+    from memlab.frontends.torch.recording_to_step import first_operations
+
+    return first_operations(step, watched.begins)

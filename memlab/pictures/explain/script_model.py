@@ -27,6 +27,7 @@ class ScriptModel(TorchModel):
         classes = self.watched.modules.items()
         modules = {visible(path): visible(name) for path, name in classes}
         super().__init__(self.watched.step, modules, request.card)
+        self.plain = replace(self.plain, begins=self.watched.begins)
 
     @property
     def samples(self) -> int:
@@ -75,8 +76,9 @@ class ScriptModel(TorchModel):
         changed = watched_script(request)
         names = tuple(map(visible, change["names"]))
         return self.change(
-            changed.step, batch, change["key"], *change["code"], names=names, same=change["same"]
-        )
+            changed.step, batch, change["key"], *change["code"], names=names, same=change["same"],
+            begins=changed.begins,
+        )  # fmt: skip
 
     # -- beside the figures -----------------------------------------------------------------
 

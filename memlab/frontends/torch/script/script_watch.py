@@ -35,6 +35,7 @@ from memlab.frontends.torch.fitting.loop_remedies import LoopRemedy, loop_remedi
 from memlab.frontends.torch.loop_objects import holders, live, object_names
 from memlab.frontends.torch.measured_workspace import lazy_step
 from memlab.frontends.torch.observed_model import sentence
+from memlab.frontends.torch.recording_to_step import first_operations
 from memlab.frontends.torch.script import outcome
 from memlab.frontends.torch.script.processes import end_tree
 from memlab.frontends.torch.script.skipped_saves import SkippedSaves
@@ -197,7 +198,8 @@ class ScriptWatch:
         held = _of_all_steps(held, variables, self.sequences[-2])
         graphs = {name: tensor.grad_fn is not None for name, tensor in held.items()}
         several = growth is not None or (self.change is not None and self.change["several"])
-        trace = loop.trace(max(self.samples, 1), -len(loop.ends) if several else -2)
+        first = -len(loop.ends) if several else -2
+        trace = loop.trace(max(self.samples, 1), first)
         recording = loop.recording(trace)
         nbytes, untrained = growth.nbytes if growth else 0, loop.untrained
         watched = WatchedStep(recording, loop.paths.model, nbytes, graphs, tuple(untrained))
@@ -209,7 +211,7 @@ class ScriptWatch:
         self.end(
             "recorded", step=step_files.to_dict(step), modules=dict(recording.modules),
             batch=trace.batch, untrained=untrained, growth=nbytes, holders=graphs, changes=changes,
-            cause=cause and asdict(cause),
+            cause=cause and asdict(cause), begins=first_operations(step, loop.begins(first)),
         )  # fmt: skip
 
 

@@ -86,7 +86,8 @@ class WatchedScript:
     that ran in evaluation mode with gradients. ``changes`` are those to try on it, each with its
     ``key``, the lines of ``code``, the ``names`` that it is about, and whether it computes the
     ``same`` numbers. ``cause`` is what holds most of the peak, with its ``key``, ``nbytes`` and
-    ``names``; None where nothing special does.
+    ``names``; None where nothing special does. The recorded steps begin with the operations
+    ``begins``.
     """
 
     step: Step
@@ -99,6 +100,7 @@ class WatchedScript:
     untrained: tuple[str, ...] = ()
     changes: tuple[Mapping[str, Any], ...] = ()
     cause: Mapping[str, Any] | None = None
+    begins: tuple[int, ...] = ()
 
 
 def watched_script(request: ScriptRequest) -> WatchedScript:
@@ -228,6 +230,7 @@ def _watched(request: ScriptRequest, facts: dict[str, Any]) -> WatchedScript:
             step_files.from_dict(facts["step"]), facts["batch"], facts["modules"], request.real,
             tuple((function, path) for function, path in facts["saves"]), facts["growth"],
             facts["holders"], tuple(facts["untrained"]), tuple(facts["changes"]), facts["cause"],
+            tuple(facts["begins"]),
         )  # fmt: skip
     if facts["kind"] == "refused":
         raise InputError(f"{request.name} cannot be watched: {facts['reason']}.")
