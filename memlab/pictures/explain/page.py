@@ -398,7 +398,10 @@ def explained_page(
     over_time = OverTime(explained, room[0])
     chart, bars = over_time.chart(numbers), _by_module(explained, room[1], numbers)
     beside = [(paint, name) for name, _, paint, _ in _estimates(explained)]
-    key = Unnamed([*over_time.mountain.key(TALL), *beside], gap=6)
+    mountain, visible = over_time.mountain, [*over_time.mountain.key(TALL)]
+    of_modules = {getattr(mark, "look", None) for mark in bars.marks}
+    layers = [layer for layer in mountain.key() if layer in visible or layer[0] in of_modules]
+    key = Unnamed([*layers, *beside], gap=6)
     if width >= WIDE:
         evidence: list[PageBlock] = [SideBySide([(chart, 1 - SIDE), (bars, SIDE)], APART, 8)]
     else:
