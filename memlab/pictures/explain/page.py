@@ -307,8 +307,10 @@ class Cross(Glyph):
 
 
 def _short_title(change: StepChange) -> str:
-    """Return the title of a change up to its first comma, no wider than a label may be."""
-    return texts.shortened(change.title.partition(", ")[0], NAME, 11)
+    """Return the title of a change up to its first comma, no wider than a label may be; the number
+    of parts stands in the sentence."""
+    title = text_of("outline_parts") if change.key == "parts" else change.title
+    return texts.shortened(title.partition(", ")[0], NAME, 11)
 
 
 @dataclass(frozen=True, eq=False)
