@@ -408,9 +408,9 @@ def test_each_change_that_helps_is_an_outline_with_its_name() -> None:
     peaks = [change.peak(64) for change in view.rows.outlined]
     assert peaks == [mark.curve.max() for mark in outlines if mark.curve.max() in peaks]
     labels = {label.content for label in svg.labels}
-    assert {"recompute of maps in backward", "the batch in 2 parts"} <= labels
+    assert {"recompute of maps in backward", "the batch in parts"} <= labels
     view.on_event("key", "KeyC", False)
-    assert "the batch in 2 parts" not in {label.content for label in view.page(820).svg().labels}
+    assert "the batch in parts" not in {label.content for label in view.page(820).svg().labels}
 
 
 def test_the_axis_of_time_stays_while_a_change_is_put_on() -> None:
