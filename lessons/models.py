@@ -15,6 +15,11 @@ from memlab.pictures.explain import recorded_model
 from memlab.pictures.explain.own_model import OwnModel
 
 COMMAND = "python -m lessons.models"
+CHANGES = {
+    "vgg16": ("fused", "one_by_one"), "vgg16_fused": ("parts", "autocast"),
+    "words": ("parts", "chunked", "again"),
+}  # fmt: skip
+"""Changes that the lesson speaks of, of those that were found for a model."""
 WHERE = "recorded with PyTorch {version}, {date}, `{command}`"
 
 
@@ -30,7 +35,8 @@ def main() -> None:
     for name in NAMES:
         model = OwnModel(**MODELS[name])
         batch, memory = ASKED.get(name, (0, "0 B"))
-        changes = model.changes(batch, units.parse(memory)) if batch else ()
+        found = model.changes(batch, units.parse(memory)) if batch else ()
+        changes = [change for change in found if change.key in CHANGES[name]]
         recorded_model.save(model, changes, FOLDER / f"{name}.json", where)
         print(f"{name}: {len(model.step.ops)} operations, {len(changes)} changes", flush=True)
 
