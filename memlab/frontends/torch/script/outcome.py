@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Literal
+
+from memlab import atomic_files
 
 FILE, MARK = "outcome.json", "recorded"
 """Names of the file with the outcome, and of an empty one that says that all steps have run."""
@@ -16,9 +17,7 @@ script does something that cannot be watched; it ended too early; it ended with 
 
 def write(folder: Path, kind: Kind, **facts: Any) -> None:
     """Write an outcome, all of it or nothing."""
-    part = folder / f"{FILE}.part"
-    part.write_text(json.dumps({"kind": kind, **facts}), encoding="utf-8")
-    os.replace(part, folder / FILE)
+    atomic_files.write(folder / FILE, json.dumps({"kind": kind, **facts}))
 
 
 def read(folder: Path) -> dict[str, Any]:

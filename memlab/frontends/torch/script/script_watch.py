@@ -28,6 +28,7 @@ from torch.optim.optimizer import (
 from torch.utils.data import DataLoader
 
 import memlab
+from memlab import atomic_files
 from memlab.frontends import step_files
 from memlab.frontends.torch.any_step import WatchedStep
 from memlab.frontends.torch.causes import cause_of_peak
@@ -205,7 +206,7 @@ class ScriptWatch:
         watched = WatchedStep(recording, loop.paths.model, nbytes, graphs, tuple(untrained))
         changes = [_as_dict(remedy, watched) for remedy in loop_remedies(watched)]
         self.leave()
-        (self.folder / outcome.MARK).touch()
+        atomic_files.write(self.folder / outcome.MARK, "")
         step = lazy_step(recording, {trace.batch}, progress=False).at(trace.batch)
         cause = cause_of_peak(recording, step, trace.batch)
         self.end(
