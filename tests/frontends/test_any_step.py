@@ -4,6 +4,7 @@ trace in the user's objects."""
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ nn = torch.nn
 functional = torch.nn.functional
 
 from memlab.frontends.torch.any_step import StepRequest, samples_of, watched
+from memlab.frontends.torch.fitting import sequence_segments
 from memlab.frontends.torch.observed_model import RealTensorsWarning
 from memlab.pictures.explain.own_loop import OwnLoop
 from tests.oracles.torch_allocator import most
@@ -315,6 +317,37 @@ def test_a_batch_with_names_is_enough_where_the_output_has_the_loss():
 def test_bad_arguments_get_one_sentence(given, sentence):
     with pytest.raises((InputError, TypeError), match=sentence):
         memlab.explain(**given, device="cpu", progress=False)
+
+
+def test_a_sequence_is_recomputed_in_segments():
+    model = nn.Sequential(*(layer for _ in range(8) for layer in (nn.Linear(32, 32), nn.GELU())))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batch = torch.randn(512, 32)
+
+    def step(x):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    loop = planned(step, batch)
+    changes = {change.key: change for change in loop.changes(512, 1)}
+    change = changes["in_segments"]
+    assert change.names == ("Sequential",)
+    assert loop.plain.peak(512) - change.peak(512) > 6 * 512 * 32 * 4
+    sequence_segments.wrap(model, [""])
+    usual = most(lambda: model, lambda _: (batch, batch), lambda y, _: y.sum(), 512, "sgd")
+    assert change.peak(512) == pytest.approx(usual, rel=0.01)
+
+
+def test_segments_compute_the_same_gradients_and_statistics():
+    first = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)) for _ in range(5)))
+    second = sequence_segments.wrap(copy.deepcopy(first), [""])
+    x = torch.randn(6, 4)
+    for model in (first, second):
+        model(x).square().sum().backward()
+    assert all(map(torch.equal, first.buffers(), second.buffers()))
+    pairs = zip(first.parameters(), second.parameters(), strict=True)
+    assert all(torch.equal(one.grad, other.grad) for one, other in pairs)
 
 
 def test_blocks_of_a_model_are_recomputed_and_keep_their_classes():

@@ -345,6 +345,7 @@ def test_a_slider_stops_at_the_batches_of_the_plan_only() -> None:
     for place, batch in enumerate([3, 4, 8, 16, 32, 64, 100]):
         view.on_event("batch", place, False)
         assert view.batch == batch
+    assert "this plan says nothing of larger ones" in view.text()
 
 
 def in_three_steps(memory: int) -> Explained:

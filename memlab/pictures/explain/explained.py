@@ -423,7 +423,7 @@ class Explained:
             least = self.now.total(self.now.parts) <= self.memory
             return "less" if largest else "none_sure" if least else "none"
         if valid is not None and largest + 1 >= valid.stop:
-            return "alone"
+            return "alone" if len(valid) == 1 else "last"
         return "more" if largest > self.batch else "just"
 
     @property

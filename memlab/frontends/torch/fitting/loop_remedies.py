@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from torch.nn.modules.module import (
 )
 
 from memlab.frontends.torch.any_step import WatchedStep
-from memlab.frontends.torch.fitting import wrapping
+from memlab.frontends.torch.fitting import sequence_segments, wrapping
 from memlab.frontends.torch.loop_objects import live
 from memlab.frontends.torch.watched_loop import Models
 
@@ -57,8 +58,15 @@ def loop_remedies(watched: WatchedStep) -> Iterator[LoopRemedy]:
     yield LoopRemedy("fused", partial(_groups, foreach=False, fused=True), (fused,), same=False)
     lines = ("with torch.autocast('cuda', torch.bfloat16):", "    loss = loss_fn(model(x), y)")
     yield LoopRemedy("autocast", _autocast, lines, same=False)
+    kinds = {path: type(module).__name__ for path, module in watched.models.named_modules()}
+    for _, group in groupby(sequence_segments.sequences(kinds), partial(_variable, watched)):
+        names = tuple(group)
+        change = partial(_changed, sequence_segments.wrap, watched.models, names)
+        code = sequence_segments.lines(*_within(watched, names))
+        shown = tuple(name or type(watched.models).__name__ for name in names)
+        yield LoopRemedy("in_segments", change, code, shown)
     for names in blocks(watched.models):
-        change = partial(_checkpointed, watched.models, names)
+        change = partial(_changed, wrapping.wrap, watched.models, names)
         yield LoopRemedy("again", change, _wrap_lines(watched, names), names)
 
 
@@ -75,25 +83,36 @@ def blocks(model: Any) -> list[tuple[str, ...]]:
     return rows
 
 
+def _variable(watched: WatchedStep, name: str) -> str:
+    """Return the variable of the model that a module belongs to."""
+    return name.partition(".")[0] if isinstance(watched.models, Models) else "model"
+
+
+def _within(watched: WatchedStep, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the variable of a model, and the paths of modules inside it."""
+    if isinstance(watched.models, Models):
+        return _variable(watched, names[0]), tuple(name.partition(".")[2] for name in names)
+    return "model", names
+
+
 def _wrap_lines(watched: WatchedStep, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the lines that let modules of one model be recomputed."""
-    model, paths = "model", names
-    if isinstance(watched.models, Models):
-        model = names[0].partition(".")[0]
-        paths = tuple(name.partition(".")[2] for name in names)
+    variable, paths = _within(watched, names)
     listed = ", ".join(map(json.dumps, paths))
     return (
         "from memlab.frontends.torch.fitting.wrapping import wrap",
-        f"wrap({model}, [{listed}])",
+        f"wrap({variable}, [{listed}])",
     )
 
 
 @contextlib.contextmanager
-def _checkpointed(models: Any, names: tuple[str, ...]) -> Iterator[None]:
-    """Let modules run again in backward."""
+def _changed(
+    wrap: Callable[[Any, tuple[str, ...]], Any], models: Any, names: tuple[str, ...]
+) -> Iterator[None]:
+    """Give modules other classes, which let them run again in backward."""
     modules = wrapping.checked(models, names)
     kinds = [type(module) for module in modules]
-    wrapping.wrap(models, names)
+    wrap(models, names)
     try:
         yield
     finally:

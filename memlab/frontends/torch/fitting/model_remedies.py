@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from memlab.frontends.torch.fitting import offloading
+from memlab.frontends.torch.fitting import offloading, sequence_segments
 from memlab.frontends.torch.fitting.chunked_loss import RecordedLoss, is_cross_entropy
 from memlab.frontends.torch.fitting.chunked_loss import code as chunked_code
 from memlab.frontends.torch.recording import OperatorCall, Recording, Spec
@@ -48,6 +48,11 @@ def model_remedies(wish: RecordingRequest, recording: Recording) -> Iterator[Mod
         yield ModelRemedy("keep_output", (line,), {"keep_output": False})
     if not wish.set_to_none:
         yield ModelRemedy("set_to_none", ("optimizer.zero_grad()",), {"set_to_none": True})
+    if names := sequence_segments.sequences(recording.modules):
+        change = partial(sequence_segments.wrap, names=names)
+        yield ModelRemedy("in_segments", sequence_segments.lines("model", names), change=change,
+                          names=tuple(name or recording.model for name in names),
+                          alone=tuple(sequence_segments.code(names).splitlines()))  # fmt: skip
     if wish.card:
         yield _offload()
     yield from _chunked(wish, recording)
