@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from memlab.errors import InputError, shorten
+from memlab.frontends.torch.cuda.replaced_kernels import WITHOUT_WARNINGS
 from memlab.frontends.torch.device_calls import is_cuda, means_here
 from memlab.frontends.torch.torch_private_api import (
     CONSTRUCTORS,
@@ -61,8 +61,7 @@ def on_meta(build: Callable[[], Any], born: Born) -> Any | None:
         InputError: it is no module.
     """
     try:
-        with warnings.catch_warnings(), torch.device("meta"), _StayOnMeta(), born:
-            warnings.filterwarnings("ignore", message=".*meta parameter.*no-op")
+        with WITHOUT_WARNINGS.used(), torch.device("meta"), _StayOnMeta(), born:
             return built(build)
     except InputError:
         raise

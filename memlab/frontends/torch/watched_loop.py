@@ -9,7 +9,6 @@ not need it.
 from __future__ import annotations
 
 import contextlib
-import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from memlab.frontends.torch import real_outputs
 from memlab.frontends.torch.built_model import Conversion
 from memlab.frontends.torch.cuda.operators import CudaOutputs, cuda_operators
+from memlab.frontends.torch.cuda.replaced_kernels import WITHOUT_WARNINGS
 from memlab.frontends.torch.device_calls import cuda_means_here, step_always
 from memlab.frontends.torch.dispatch_mode import (
     STAYS,
@@ -295,8 +295,7 @@ class WatchedLoop:
             if self.card is not None and here:
                 stack.enter_context(cuda_means_here(self.card))
             stack.enter_context(torch.compiler.set_stance("force_eager"))
-            stack.enter_context(warnings.catch_warnings())
-            warnings.filterwarnings("ignore", message=".*global hooks on modules")
+            stack.enter_context(WITHOUT_WARNINGS.used())
             capability = self.card.capability if self.card and here else None
             stack.enter_context(cuda_operators(capability))
             stack.enter_context(quiet())

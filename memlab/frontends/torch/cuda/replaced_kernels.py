@@ -56,6 +56,29 @@ class Shared:
                     self._stack.close()
 
 
+_EXPECTED = (
+    ".*meta parameter.*no-op",
+    "Warning only once for all operators",
+    ".*verriding a previously registered kernel",
+    ".*global hooks on modules",
+)
+"""Warnings of PyTorch about what a recording does on purpose."""
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Ignore the warnings that a recording causes inside the context."""
+    with warnings.catch_warnings():
+        for message in _EXPECTED:
+            warnings.filterwarnings("ignore", message=f"(?s){message}")
+        yield
+
+
+WITHOUT_WARNINGS = Shared(_without_warnings)
+"""Context of all threads that record: filters of warnings are those of the process, and one thread
+alone would give back those of another."""
+
+
 class Library:
     """Kernels that are in the dispatcher while this context lasts."""
 
@@ -85,8 +108,7 @@ class Library:
 
     def put(self, name: str, key: str, kernel: Kernel) -> None:
         """Put a kernel, whose first argument are the dispatch keys, in for all threads."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a kernel is replaced
+        with WITHOUT_WARNINGS.used():
             self._library.impl(name, kernel, key, with_keyset=True)
 
 
