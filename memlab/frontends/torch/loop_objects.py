@@ -21,7 +21,7 @@ _STATEFUL = (torch.nn.Module, torch.optim.Optimizer, torch.amp.GradScaler,
 _NOT_OBJECTS = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, str, bytes,
                 int, float, bool, type(None))  # fmt: skip
 DEEP = 3
-"""How many objects may lie between a variable and a tensor that it holds."""
+"""Largest number of objects between a variable and a tensor that it holds."""
 
 
 def live(*kinds: type) -> list[Any]:

@@ -6,7 +6,6 @@ PyTorch is loaded when a model is recorded, not before.
 from __future__ import annotations
 
 import copy
-import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -264,7 +263,7 @@ class OwnModel(TorchModel):
             step, names = fitted.recipe.step, fitted.recipe.modules
         if step is None or not names:
             return None
-        return self.change(step, batch, "again", *_wrap_lines(names),
+        return self.change(step, batch, "again", *wrapping.lines("model", names),
                            names=tuple(map(visible, names)),
                            alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
 
@@ -414,12 +413,3 @@ def _with_values(fresh: Any, tensor: Any) -> Any:
         with torch.no_grad():
             fresh.copy_(tensor)
     return fresh
-
-
-def _wrap_lines(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines of code that let some modules be recomputed."""
-    listed = ", ".join(map(json.dumps, names))
-    return (
-        "from memlab.frontends.torch.fitting.wrapping import wrap",
-        f"model = wrap(model, [{listed}])",
-    )

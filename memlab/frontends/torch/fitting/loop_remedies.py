@@ -6,7 +6,6 @@ Import this module only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -62,12 +61,12 @@ def loop_remedies(watched: WatchedStep) -> Iterator[LoopRemedy]:
     for _, group in groupby(sequence_segments.sequences(kinds), partial(_variable, watched)):
         names = tuple(group)
         change = partial(_changed, sequence_segments.wrap, watched.models, names)
-        code = sequence_segments.lines(*_within(watched, names))
+        code = wrapping.lines(*_within(watched, names), "sequence_segments")
         shown = tuple(name or type(watched.models).__name__ for name in names)
         yield LoopRemedy("in_segments", change, code, shown)
     for names in blocks(watched.models):
         change = partial(_changed, wrapping.wrap, watched.models, names)
-        yield LoopRemedy("again", change, _wrap_lines(watched, names), names)
+        yield LoopRemedy("again", change, wrapping.lines(*_within(watched, names)), names)
 
 
 def blocks(model: Any) -> list[tuple[str, ...]]:
@@ -93,16 +92,6 @@ def _within(watched: WatchedStep, names: tuple[str, ...]) -> tuple[str, tuple[st
     if isinstance(watched.models, Models):
         return _variable(watched, names[0]), tuple(name.partition(".")[2] for name in names)
     return "model", names
-
-
-def _wrap_lines(watched: WatchedStep, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines that let modules of one model be recomputed."""
-    variable, paths = _within(watched, names)
-    listed = ", ".join(map(json.dumps, paths))
-    return (
-        "from memlab.frontends.torch.fitting.wrapping import wrap",
-        f"wrap({variable}, [{listed}])",
-    )
 
 
 @contextlib.contextmanager

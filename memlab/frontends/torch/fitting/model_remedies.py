@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from memlab.frontends.torch.fitting import offloading, sequence_segments
+from memlab.frontends.torch.fitting import offloading, sequence_segments, wrapping
 from memlab.frontends.torch.fitting.chunked_loss import RecordedLoss, is_cross_entropy
 from memlab.frontends.torch.fitting.chunked_loss import code as chunked_code
 from memlab.frontends.torch.recording import OperatorCall, Recording, Spec
@@ -50,7 +50,8 @@ def model_remedies(wish: RecordingRequest, recording: Recording) -> Iterator[Mod
         yield ModelRemedy("set_to_none", ("optimizer.zero_grad()",), {"set_to_none": True})
     if names := sequence_segments.sequences(recording.modules):
         change = partial(sequence_segments.wrap, names=names)
-        yield ModelRemedy("in_segments", sequence_segments.lines("model", names), change=change,
+        lines = wrapping.lines("model", names, "sequence_segments")
+        yield ModelRemedy("in_segments", lines, change=change,
                           names=tuple(name or recording.model for name in names),
                           alone=tuple(sequence_segments.code(names).splitlines()))  # fmt: skip
     if wish.card:
@@ -64,10 +65,7 @@ def model_remedies(wish: RecordingRequest, recording: Recording) -> Iterator[Mod
 
 def _offload() -> ModelRemedy:
     """Return the change that lets all maps wait in host memory."""
-    code = (
-        "from memlab.frontends.torch.fitting.offloading import wrap",
-        'model = wrap(model, [""])',
-    )
+    code = wrapping.lines("model", [""], "offloading")
     change = partial(offloading.wrap_recorded, names=("",))
     alone = tuple(offloading.code([""]).splitlines())
     return ModelRemedy("offload", code, change=change, alone=alone)

@@ -8,7 +8,6 @@ where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -63,15 +62,6 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
     for module in checked(model, names):
         run_in_segments(module)
     return model
-
-
-def lines(variable: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines of code that wrap sequences of the model of a variable."""
-    listed = ", ".join(map(json.dumps, names))
-    return (
-        "from memlab.frontends.torch.fitting.sequence_segments import wrap",
-        f"wrap({variable}, [{listed}])",
-    )
 
 
 def code(names: Sequence[str]) -> str:

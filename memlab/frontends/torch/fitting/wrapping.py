@@ -7,6 +7,7 @@ only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -95,6 +96,16 @@ def checked(model: Any, names: Sequence[str]) -> list[Any]:
                 "run the model once, then apply the recipe."
             )
     return [modules[name] for name in names]
+
+
+def lines(variable: str, names: Sequence[str], module: str = "wrapping") -> tuple[str, ...]:
+    """Return the lines of code that wrap modules of the model of a variable, by the function
+    ``wrap`` of a module of this package."""
+    listed = ", ".join(map(json.dumps, names))
+    return (
+        f"from memlab.frontends.torch.fitting.{module} import wrap",
+        f"{variable} = wrap({variable}, [{listed}])",
+    )
 
 
 def code(names: Sequence[str]) -> str:
