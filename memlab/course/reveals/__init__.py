@@ -1,0 +1,59 @@
+"""Pictures under the answers of cards: a module for each lesson, a function for each question.
+
+Example::
+
+    from memlab.course.reveals import reveal
+    from memlab.pictures.memory.view import memory
+
+    @reveal("02.halve")
+    def half_a_batch(turn):
+        batch = turn.numbers["batch"]
+        view = memory(turn.numbers["network"], batch, "adam", only=("batch",))
+        view.batch = batch // 2
+        return view
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, TypeVar
+
+from memlab.lesson.card_question import Attempt
+
+Picture = Callable[[Attempt], Any]
+"""Function of a revealed attempt, with its numbers and its guess; it returns a view, or a value
+that a notebook can show."""
+Function = TypeVar("Function", bound=Picture)
+
+_PICTURES: dict[str, Picture] = {}
+
+
+def reveal(*names: str) -> Callable[[Function], Function]:
+    """Register the decorated function as the picture under the answers of the named questions.
+
+    Args:
+        names: questions, ``"02.halve"``.
+
+    Raises:
+        ValueError: another module has a picture for one of them.
+    """
+
+    def register(function: Function) -> Function:
+        for name in names:
+            other = _PICTURES.get(name)
+            if other is not None and other.__module__ != function.__module__:
+                raise ValueError(f"two pictures belong to {name!r}")
+            _PICTURES[name] = function
+        return function
+
+    return register
+
+
+def picture_of(name: str) -> Picture | None:
+    """Return the function that makes the picture of a question; None if it has no picture."""
+    module = f"lesson_{name.partition('.')[0]}"
+    if any(found.name == module for found in iter_modules(__path__)):
+        import_module(f"{__name__}.{module}")
+    return _PICTURES.get(name)
