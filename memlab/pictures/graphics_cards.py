@@ -24,6 +24,7 @@ from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Glyph, Mark, Pen, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.svg import Svg
 from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.theme import SHAPES, paint
 from memlab.pictures.live.setting import Range, Setting, State
@@ -45,7 +46,7 @@ SEEN, LITTLE = 6, 0.05
 """Least pixels of a part that is seen by itself; share of the rest below which a part is not
 named."""
 KEY = 18
-"""Pixels of a legend of one line: where there is none, its place stays empty."""
+"""Pixels of a legend of one line."""
 DEEP = 8
 """Pixels that the edge connector of a card reaches below it."""
 
@@ -183,6 +184,14 @@ class Connector(Mark):
 
 
 @dataclass(frozen=True)
+class RowOfKeys(Key):
+    """Legend that is at least one line high, so that nothing below it moves."""
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        return max(super().draw(svg, x, y, width), y + KEY)
+
+
+@dataclass(frozen=True)
 class CardsPicture:
     """Chart of a step over ``count`` cards, ``width`` pixels wide."""
 
@@ -298,7 +307,7 @@ class CardsPicture:
     def key(self) -> Key:
         """Return the legend of the parts that are wide enough to be seen, but have no name in the
         picture."""
-        return Key([
+        return RowOfKeys([
             (paint(part), text_of("named", name=part.label, bytes=three_digits(nbytes)))
             for part, nbytes in self.step.parts.items()
             if part not in self.named and self._pixels(nbytes) >= SEEN
@@ -384,9 +393,9 @@ class GraphicsCards(View[StepInCards]):
             Paragraphs(step.headline, 20, bold=True),
             Paragraphs(step.prompt, 14),
             picture.chart(before),
-            picture.key(),
-            Paragraphs(picture.rest(), 12, told=False, gap=0 if picture.key().entries else KEY),
+            Paragraphs(picture.rest(), 12, told=False),
             Paragraphs(text_of("planned"), 11, dim=True),
+            picture.key(),
             step.table(),
         ]
         return Page(step.title, blocks, scene.width, self.says(scene), titled=False)

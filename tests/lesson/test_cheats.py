@@ -310,9 +310,11 @@ def test_a_truth_is_no_function_of_the_learner(wrapped: Function) -> None:
 
 
 def test_a_truth_that_is_asked_as_the_answer_is_read_is_memlabs() -> None:
-    task = tasks()["00.mebibytes"]
-    report = exercise_check.check(task, lambda nbytes: map(task.truth, [nbytes]), 0)
-    assert say("memlab", name="mebibytes") in report.text()
+    task = tasks()["00.images_that_fit"]
+    report = exercise_check.check(
+        task, lambda card, fixed, each: map(task.truth, [card], [fixed], [each]), 0
+    )
+    assert say("memlab", name="images_that_fit") in report.text()
 
 
 @pytest.mark.table
