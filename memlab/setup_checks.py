@@ -26,6 +26,8 @@ Version = tuple[int, ...]
 UNSET = "unset that variable of the environment, and start again"
 RAISE = "give the container more memory, or raise the limit: ulimit -v unlimited"
 
+RESTART = "Type in a terminal what fixes it, then choose Kernel > Restart Kernel."
+
 PYTHON = (3, 11)
 LEAST = {"anywidget": "0.9", "ipykernel": "6", "ipywidgets": "8", "jupyterlab": "4"}
 """The first version with which the live views work, where pyproject.toml names none."""
@@ -88,15 +90,15 @@ class SetupReport:
 
     def __str__(self) -> str:
         if not self.ready:
-            return report(self.checks)
+            return f"{report(self.checks)} {RESTART}"
         return "\n".join([self.line, *map(str, self.notes)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        checks = f"<pre>{escape(report(self.checks))}</pre>"
         if not self.ready:
-            return checks
+            return f"<pre>{escape(str(self))}</pre>"
+        checks = f"<pre>{escape(report(self.checks))}</pre>"
         line = escape(self.line).replace("ready", "✓ <b>ready</b>", 1)
         shown = " open" * bool(self.notes)
         return f"<details{shown}><summary>{line}</summary>{checks}</details>"

@@ -265,7 +265,7 @@ def test_a_note_that_can_be_improved_is_shown_below_the_line():
 def test_a_problem_opens_all_checks_with_the_line_that_fixes_it():
     told = SetupReport((FINE, WRONG))
     assert not told.ready
-    assert str(told) == setup_checks.report((FINE, WRONG))
+    assert str(told) == f"{setup_checks.report((FINE, WRONG))} {setup_checks.RESTART}"
     assert "ready" not in str(told)
     assert told._repr_html_().startswith("<pre>ok       Python")
     assert "to fix it: install" in told._repr_html_()

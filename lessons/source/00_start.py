@@ -16,14 +16,13 @@ lesson.predict("00.case").guess("18 GB", because="the card has 12").revise("40 G
 doctor()
 
 # %% [markdown]
-# If the line above does not say "ready", it says what to type in a terminal. Then choose
-# Kernel > Restart Kernel.
+# If this line does not say "ready", it says what to type in a terminal.
 #
 # You will be able to
 #
 # - check your set-up, and fix it,
 # - lock a guess, move a live view, and check an exercise,
-# - say how the memory of a training step changes with the number of images.
+# - say how memory changes with the number of images.
 #
 # Words: [batch size](glossary.md), [training step](glossary.md), [peak](glossary.md),
 # [parameter](glossary.md), [MB, GB](glossary.md), [MiB, GiB](glossary.md).
@@ -31,12 +30,11 @@ doctor()
 # %% [markdown]
 # ## How does the peak change with the batch?
 #
-# A training step takes some images at once: its **batch**. Forward computes from the images to the
-# error, backward finds a gradient for each parameter, and the update (here SGD, the simplest)
-# changes the parameters. The **peak** is the most bytes that are in memory at one moment.
+# A training step takes some images at once: its **batch**. Forward computes the error, backward
+# finds a gradient for each parameter, and the update (here SGD, the simplest) changes the
+# parameters. The **peak** is the most bytes that are in memory at one moment.
 #
-# A wrong guess helps too, and gets no mark: you get a question and a second try. An amount is right
-# within 10 %, a factor within 10 % of its distance from 1, and a count only if it is exact.
+# A wrong guess helps too: you get a question and a second try. An amount is right within 10 %.
 
 # %%
 lesson.predict("00.double")
@@ -47,12 +45,10 @@ lesson.predict("00.double").guess("double", because="more images").revise("less"
 # %% [markdown]
 # ## Exercise: how many images fit?
 #
-# You moved **Images** until the step fitted one card. Now write the function that finds this number
-# for any card. A card's memory is given in GB: 1 GB is 10⁹ bytes. Some programs count in GiB, and
-# 1 GiB is 2³⁰ bytes, which is 7.4 % more.
+# You moved **Images** until they fitted one card. Write a function that finds that number. 1 GB is
+# 10⁹ bytes; 1 GiB, in which some programs count, is 2³⁰ bytes: 7.4 % more.
 #
-# Replace `None` by your result, run its cell, then the cell with `check`: it tries your function on
-# new numbers. The button **Hint** helps in 3 steps.
+# Replace `None`, run the cell, then the one below it, which tries your function on new numbers.
 
 # %%
 exercise = lesson.exercise("00.images_that_fit")
@@ -77,13 +73,10 @@ exercise.check(images_that_fit)
 #
 # | where | what |
 # |---|---|
-# | `my/` | your copies of the lessons, which `make lab` opens |
-# | `my/progress.json` | your guesses; they stay on this computer. `memlab progress` shows them |
+# | `my/` | your copies of the lessons; your guesses, which stay on this computer |
 # | `lessons/solutions/` | every card and exercise solved |
-# | [glossary](glossary.md) | the words, in English, Chinese and Japanese |
 #
-# On another day, first choose Run > Run All Cells. A raised code such as A4 marks a checked claim:
-# `memlab claims A4` in a terminal computes it.
+# On another day, first choose Run > Run All Cells.
 
 # %% [markdown]
 # ## What this lesson leaves out
@@ -94,7 +87,7 @@ exercise.check(images_that_fit)
 # %% [markdown]
 # ## The case so far
 #
-# Your first card is the case of the whole course. Each lesson asks you for one bar of this picture:
+# Your first card is the case of the course. Lessons ask for the bars of this picture:
 
 # %% tags=["picture-case"]
 views.case("00")
@@ -104,7 +97,7 @@ views.case("00")
 #
 # - The [mountain](glossary.md) grows with the batch. The [floor](glossary.md) is the same for every
 #   batch.
-# - The images that fit are what the floor leaves, divided by the bytes of one image.
+# - The images that fit: what the floor leaves, divided by the bytes of one image.
 #
 # Next: [01 One linear layer](01_linear.ipynb). What must one training step keep?
 

@@ -78,7 +78,7 @@ _GROWTH = ("same", "less", "double", "more")
 
 
 @topic("00.double", AnswerKind.CHOICE, _DOUBLE, _draw_double, options=_GROWTH, words=_double_words,
-       gives=("floor", "mountain"), shows=({"batch": 64},))  # fmt: skip
+       gives=("floor", "mountain"), shows=({"what": "alexnet", "batch": 64},))  # fmt: skip
 def double(n: Numbers) -> Truth:
     """Answer of 00.double: the peak at twice the batch, compared with that at the batch (A12)."""
     net = zoo.build(n["network"])
