@@ -1,8 +1,8 @@
 """Measure what a lesson costs: `python -m lessons.cost`, which takes minutes.
 
-Each learners' notebook is run twice, from the first cell to the last, in a kernel of its own: first
-where no kernel of memlab is compiled yet, then again. The processor seconds and the largest
-resident set of the kernel are written to `data/cost.json`, with the machine and the date, and
+Each lesson is run twice with every card answered and every exercise solved, in a Python kernel of
+its own: first where nothing is compiled yet, then again. The processor seconds and the largest
+resident set of that process are written to `data/cost.json`, with the machine and the date, and
 `docs/lessons_cost.md` is written from them. `python -m lessons.cost --page` writes that page alone.
 """
 
@@ -53,19 +53,19 @@ TEXT = """# What a lesson costs: minutes, processor seconds, memory
 
 This page helps to plan a class, and the memory limit of a JupyterHub. The minutes are those of
 somebody who works alone, as the first cell of the lesson says them. The rest is what the kernel of
-one learner takes if every cell is run once, without an answer to any card or exercise.
+one learner takes who answers every card and solves every exercise.
 
 | lesson | minutes | processor seconds, first run | again | RAM, first run | again |
 |---|---:|---:|---:|---:|---:|
 {rows}
 
-In its first run a lesson compiles the kernels that it needs; later runs find them in Numba's cache.
-RAM is the largest resident set of the kernel process. The largest of all is {largest} MiB. What
-JupyterLab itself takes, and the browser, is not counted.
+In its first run a lesson compiles what computes; later runs find that in Numba's cache. RAM is the
+largest resident set of the kernel process. The largest of all is {largest} MiB. What JupyterLab itself
+takes, and the browser, is not counted.
 
-Measured on {machine}, {date}, by `python -m lessons.cost`. A test runs every lesson again and
-compares its RAM, which may differ by {near:.0%} on the same kind of machine. Seconds are compared by no
-test. `python -m tests.lessons.minutes` shows how the minutes were estimated.
+Measured on {machine}, {date}, by `python -m lessons.cost`. A test runs
+every lesson again and compares its RAM, which may differ by {near:.0f} % on the same kind of machine.
+Seconds are compared by no test. `python -m tests.lessons.minutes` shows how the minutes were estimated.
 """
 
 
@@ -92,14 +92,14 @@ def of_lesson(source: Path) -> dict[str, dict[str, float]]:
 
 
 def of_run(source: Path, environment: Mapping[str, str]) -> dict[str, float]:
-    """Return the processor seconds and the bytes of one run of a learners' notebook.
+    """Return the processor seconds and the bytes of one run of a solved lesson.
 
     Raises:
         LessonError: a cell fails or takes too long.
     """
-    made = build.notebook(source, solved=False)
+    made = build.notebook(source, solved=True)
     made.cells += [nbformat.v4.new_code_cell(code.strip()) for code in (SPENT, LARGEST)]
-    execute(made, build.LESSONS, source.stem, environment)
+    execute(made, build.LESSONS / "solutions", source.stem, environment)
     seconds, nbytes = (cell.outputs[0].text for cell in made.cells[-2:])
     return {"seconds": round(float(seconds), 1), "bytes": int(nbytes)}
 
@@ -137,7 +137,7 @@ def page() -> str:
     rows = "\n".join(row(source, costs["lessons"][source.stem]) for source in lessons())
     largest = max(run["bytes"] for cost in costs["lessons"].values() for run in cost.values())
     return TEXT.format(rows=rows, largest=f"{largest / MIB:,.0f}", machine=costs["machine"],
-                       date=costs["date"], near=NEAR)  # fmt: skip
+                       date=costs["date"], near=100 * NEAR)  # fmt: skip
 
 
 def row(source: Path, cost: Mapping[str, Mapping[str, float]]) -> str:

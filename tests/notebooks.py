@@ -61,14 +61,14 @@ class _After(pytest.Item):
 
 
 class Limits(_After):
-    """The seconds of a notebook, and the largest resident set of its kernel: a GiB, and that of a
-    lesson near the recorded one, on a machine of the same kind."""
+    """The seconds of a notebook, and the largest resident set of its kernel: a GiB, and for a
+    solved lesson near the recorded one, on a machine of the same kind."""
 
     def runtest(self) -> None:
         assert time.monotonic() - self.parent.stash[START] <= SECONDS
         nbytes = int(self.ask(cost.LARGEST))
         assert nbytes <= GIB
-        if self.path.parent == build.LESSONS and cost.here():
+        if self.path in SOURCES and cost.here():
             assert cost.differs(self.path.stem, nbytes) == ""
 
 

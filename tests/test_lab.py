@@ -9,6 +9,7 @@ from memlab import strings
 from memlab.cli import lessons as module
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise
+from memlab.lesson_folders import LESSONS, PACKAGE
 
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["4\n"]}
 
@@ -267,8 +268,8 @@ def test_the_rules_fit_a_screen_and_forbid_what_gives_an_answer_away():
     assert callable(Exercise.solution)
     for path in ("progress.json", "solutions", "memlab/lesson/content", "exercise.solution()"):
         assert path in never
-    assert (module.PACKAGE / "lesson" / "content").is_dir()
-    assert (module.LESSONS / "solutions").is_dir()
+    assert (PACKAGE / "lesson" / "content").is_dir()
+    assert (LESSONS / "solutions").is_dir()
 
 
 def test_the_rules_name_buttons_as_they_are_labelled():

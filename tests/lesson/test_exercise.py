@@ -441,9 +441,8 @@ def test_an_error_is_one_sentence_with_its_case(error, said):
 
 def test_other_parameters_are_named():
     report = check(lambda batch: 3)
-    assert (
-        str(report) == "Not yet: the function must be kept(batch, sides), and yours takes (batch)."
-    )
+    said = "Not yet: the function must be kept(batch, sides), and yours takes (batch)."
+    assert str(report) == said
     assert check(lambda batch, sides, more=1: kept(batch, sides)).passed
     assert check(lambda **given: kept(**given)).passed
 

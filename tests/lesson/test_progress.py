@@ -349,6 +349,5 @@ def test_an_old_file_is_read_and_shown(path):
 
 def test_the_table_of_a_file_without_entries_says_so(path):
     progress.seed()
-    assert progress.text(progress.read(path), path).endswith(
-        "You have not answered a card or checked an exercise yet."
-    )
+    said = "You have not answered a card or checked an exercise yet."
+    assert progress.text(progress.read(path), path).endswith(said)

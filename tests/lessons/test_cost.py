@@ -79,4 +79,4 @@ def test_a_run_is_measured(tmp_path):
     """The smallest lesson: its kernel spends seconds, and holds NumPy and memlab at least."""
     found = cost.of_run(cost.lessons()[0], {"NUMBA_CACHE_DIR": str(tmp_path)})
     assert found["seconds"] > 0
-    assert not cost.here() or cost.differs("00_start", found["bytes"]) == ""
+    assert not cost.here() or cost.differs("00_start", int(found["bytes"])) == ""
