@@ -60,12 +60,13 @@ one learner takes who answers every card and solves every exercise.
 {rows}
 
 In its first run a lesson compiles what computes; later runs find that in Numba's cache. RAM is the
-largest resident set of the kernel process. The largest of all is {largest} MiB. What JupyterLab itself
-takes, and the browser, is not counted.
+largest resident set of the kernel process. The largest of all is {largest} MiB. What JupyterLab
+itself takes, and the browser, is not counted.
 
-Measured on {machine}, {date}, by `python -m lessons.cost`. A test runs
-every lesson again and compares its RAM, which may differ by {near:.0f} % on the same kind of machine.
-Seconds are compared by no test. `python -m tests.lessons.minutes` shows how the minutes were estimated.
+Measured on {machine}, {date}, by `python -m lessons.cost`.
+A test runs every lesson again and compares its RAM, which may differ by {near:.0f} % on the same
+kind of machine. Seconds are compared by no test. `python -m tests.lessons.minutes` shows how the
+minutes were estimated.
 """
 
 
