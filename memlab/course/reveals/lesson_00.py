@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from memlab.course.reveals import reveal
+from memlab.course.reveals import BARE, reveal
 from memlab.lesson.card_question import Answer, Attempt
 from memlab.lesson.typed_guess import Guess
 from memlab.pictures.graphics_cards import GraphicsCards, graphics_cards
 from memlab.pictures.memory.view import Memory, memory
+
+GUESSED = {"same": 1, "double": 2}
+"""Options that name a height of the peak, as multiples of that of the batch."""
 
 
 @reveal("00.case")
@@ -22,7 +25,9 @@ def in_cards(turn: Attempt) -> GraphicsCards:
 def twice_the_batch(turn: Attempt) -> Memory:
     """Memory of the step at twice the batch, with the batch as the dashed outline."""
     n = turn.numbers
-    view = memory(n["network"], n["batch"], n["optimizer"], only=("batch",))
+    view = memory(n["network"], n["batch"], n["optimizer"], only=("batch",), **BARE)
+    if turn.guess in GUESSED:
+        view.guess = GUESSED[turn.guess] * view.peak
     view.batch = 2 * n["batch"]
     return view
 

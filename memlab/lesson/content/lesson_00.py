@@ -61,12 +61,12 @@ def case(n: Numbers) -> Truth:
 
 # -- twice the batch ----------------------------------------------------------------------------
 
-_DOUBLE = {"network": "alexnet", "optimizer": "sgd", "batch": 32}
+_DOUBLE = {"network": "alexnet", "optimizer": "sgd", "batch": 64}
 
 
 def _draw_double(chance: Random) -> Numbers:
     name = chance.choice(("vgg11", "resnet18", "vgg16"))
-    return {**_DOUBLE, "network": name, "batch": chance.choice((4, 8, 16, 64))}
+    return {**_DOUBLE, "network": name, "batch": chance.choice((4, 8, 16, 32))}
 
 
 def _double_words(n: Numbers) -> Numbers:
@@ -78,7 +78,7 @@ _GROWTH = ("same", "less", "double", "more")
 
 
 @topic("00.double", AnswerKind.CHOICE, _DOUBLE, _draw_double, options=_GROWTH, words=_double_words,
-       gives=("floor", "mountain"), shows=({"what": "alexnet", "batch": 64},))  # fmt: skip
+       gives=("floor", "mountain"), shows=({"what": "alexnet", "batch": 128},))  # fmt: skip
 def double(n: Numbers) -> Truth:
     """Answer of 00.double: the peak at twice the batch, compared with that at the batch (A12)."""
     net = zoo.build(n["network"])
