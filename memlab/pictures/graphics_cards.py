@@ -61,11 +61,13 @@ def text_of(key: str, **values: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class StepInCards(Study):
-    """Bytes of one training step of a network that frees nothing, in cards of ``card`` GB."""
+    """Bytes of one training step of a network that frees nothing, in cards of ``card`` GB; no more
+    than ``most`` images are asked for."""
 
     network: Network
     optimizer: str
     batch: int
+    most: int
     card: int
     ledger: Ledger
 
@@ -122,8 +124,16 @@ class StepInCards(Study):
     def prompt(self) -> str:
         """Sentence on what to do next: look for the most images that fit one card."""
         if self.peak > self.budget:
-            return text_of("move")
-        return text_of("most" if self.batch == self.largest else "more")
+            return text_of("move" if self.largest else "none")
+        if self.batch == self.largest:
+            return text_of("most")
+        return text_of("all" if self.batch == self.most else "more", most=f"{self.most:,}")
+
+    @property
+    def origin(self) -> str:
+        """Line on the step that was planned."""
+        values = {"network": self.network.label, "optimizer": optimizers.title(self.optimizer)}
+        return text_of("planned", **values)
 
     def table(self) -> Table:
         """Return the bytes of every part, and as a share of one card; the last row is their
@@ -378,7 +388,7 @@ class GraphicsCards(View[StepInCards]):
 
     def study(self, now: State) -> StepInCards:
         ledger = ledger_of(now.network, now.optimizer)
-        return StepInCards(now.network, now.optimizer, now.batch, now.card, ledger)
+        return StepInCards(now.network, now.optimizer, now.batch, now.most, now.card, ledger)
 
     def test_state(self, now: State) -> str:
         return f"{now.batch}|{self.rows_of(now).peak}"
@@ -394,7 +404,7 @@ class GraphicsCards(View[StepInCards]):
             Paragraphs(step.prompt, 14),
             picture.chart(before),
             Paragraphs(picture.rest(), 12, told=False),
-            Paragraphs(text_of("planned"), 11, dim=True),
+            Paragraphs(step.origin, 11, dim=True),
             picture.key(),
             step.table(),
         ]

@@ -44,6 +44,16 @@ def test_the_prompt_follows_the_images():
     assert said[44] == "Do more images fit?"
 
 
+def test_the_prompt_names_the_ends():
+    assert step("mnist_cnn").prompt == "All 256 images fit one card."
+    assert step("vgg16", card=1).prompt == "Not even 1 image fits one card."
+
+
+def test_the_step_is_named():
+    origin = views.graphics_cards("vgg16", optimizer="adam").rows.origin
+    assert origin == "planned, not run · VGG-16, Adam, fp32, nothing is freed"
+
+
 def test_the_headline_counts_cards():
     assert step().headline == "256 images need 66.1 GB: 5.5 cards of 12 GB."
     assert step(batch=45).headline == "45 images need 11.9 GB and fit one card of 12 GB."
