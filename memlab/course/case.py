@@ -137,8 +137,8 @@ BESIDE = ("03", "04", "05", "10")
 """Lessons whose row comes last, in their own picture alone."""
 LATER = ("11",)
 """Lessons that are not there yet."""
-MACHINE, LINK = "titan x", "12 GB/s"
-"""Card whose time is given, and the measured rate of its link, PCIe 3.0 with 16 lanes."""
+MACHINE = "rtx 4070"
+"""Card of 12 GB whose time is given, with its link to the host as it is reached in practice."""
 LESSONS = ("00", *sorted(TECHNIQUES))
 ASKED_IN = {"01": "02"}
 """Rows that another lesson asks about: 02 asks for both of the first two, and 01 shows none."""
@@ -251,8 +251,13 @@ def row(lesson: str) -> CaseRow:
                    max(spaces, default=0), ledger.peak(batch, HOST))  # fmt: skip
 
 
+def _link_rate() -> str:
+    """Return the bytes per second of the card's link as text: ``'25 GB/s'``."""
+    return f"{hardware.find(MACHINE).wire.speed / units.DECIMAL['GB']:g} GB/s"
+
+
 def _seconds(step: Step, batch: int) -> float:
-    return streams.clock(step, batch, MACHINE, LINK).seconds
+    return streams.clock(step, batch, MACHINE).seconds
 
 
 @cache
@@ -354,9 +359,14 @@ class CourseCase:
         name = text_of(f"technique.{dashed[0]}") if dashed else ""
         marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
                  "before": in_bytes and bool(dashed),
-                 "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows,
+                 "again": in_bytes and "08" in self.rows,
                  "torn": "09" in self.rows}  # fmt: skip
-        return " ".join(text_of(f"note.{key}", name=name) for key, shown in marks.items() if shown)
+        machine = hardware.find(MACHINE).title.partition(",")[0]
+        return " ".join(
+            text_of(f"note.{key}", name=name, machine=machine)
+            for key, shown in marks.items()
+            if shown
+        )
 
     def outline(self, case_row: CaseRow) -> int | None:
         """Return the bytes that a row is compared with, if they are more than its own; None
@@ -373,7 +383,9 @@ class CourseCase:
         lines = [text_of("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
         lines += [text_of("note.chain")] if "08" in self.rows else []
         if "09" in self.rows:
-            lines.append(text_of("note.link", link=LINK, host=bytes_of(self.rows["09"].host)))
+            lines.append(
+                text_of("note.link", link=_link_rate(), host=bytes_of(self.rows["09"].host))
+            )
         return lines
 
     @property
@@ -396,7 +408,7 @@ class CourseCase:
             return values
         values |= {"peak": three_digits(own.peak), "fits": f"{own.fits(self.card):,}",
                    "cards": self.cards(own.peak), "space": three_digits(own.workspace),
-                   "time": own.time.removeprefix("+"), "lanes": LANES}  # fmt: skip
+                   "time": own.time.lstrip("+-"), "lanes": LANES}  # fmt: skip
         if (before := self.before) is not None:
             saved = percent(before.peak - own.peak, before.peak)
             values |= {"before": three_digits(before.peak), "saved": saved,

@@ -231,7 +231,7 @@ def _drawn(view):
 def test_a_screen_reader_hears_the_finding():
     shown = send(views.case("08"), card="24")
     assert shown["says"] == (
-        "Recompute: 6.42 GB instead of 22.0 GB, for 32.8 % more time. "
+        "Recompute: 6.42 GB instead of 22.0 GB, for 43.4 % more time. "
         "The result is the same, bit for bit. The card now holds 992 images. "
         "On a processor, as in the frontier above, recompute costs another share of the time."
     )
@@ -241,7 +241,7 @@ def test_a_row_says_its_slices_its_batch_its_time_and_its_call():
     (fact,) = (str(m.fact) for m in chart(views.case("08")).marks
                if m.fact and str(m.fact).startswith("recompute"))  # fmt: skip
     for part in ("6.42 GB = 6,420,810,980 B", "feature maps 5,138,022,400 B", "489 images fit",
-                 "+32.8 % time, planned",
+                 "+43.4 % time, planned",
                  'memlab.recompute(step, "chain", batch=256)'):  # fmt: skip
         assert part in fact
 
@@ -331,7 +331,7 @@ def test_what_is_freed_overwritten_or_made_again_takes_less_and_what_it_costs() 
     ]  # fmt: skip
     times = {lesson: row(lesson).time for lesson in TECHNIQUES}
     assert times == dict.fromkeys(("01", "02", "03", "07", "10"), "+0.0 %") | {
-        "04": "-2.8 %", "05": "", "06": "+46.8 %", "08": "+32.8 %", "09": "+204 %",
+        "04": "-16.6 %", "05": "", "06": "-36.2 %", "08": "+43.4 %", "09": "+230 %",
     }  # fmt: skip
     again = {lesson: row(lesson).again for lesson in TECHNIQUES}
     assert [lesson for lesson in again if again[lesson]] == ["08"]
@@ -374,13 +374,13 @@ def test_a_row_never_goes_away_along_the_course() -> None:
 def test_a_title_says_what_the_figures_of_its_lesson_are() -> None:
     titles = {lesson: CourseCase(lesson).title for lesson in LESSONS}
     assert titles["07"] == "In place saves 0.5 % here: giving back has taken the rest"
-    assert titles["08"] == "Recompute: 6.42 GB instead of 22.0 GB, for 32.8 % more time"
+    assert titles["08"] == "Recompute: 6.42 GB instead of 22.0 GB, for 43.4 % more time"
     assert titles["10"] == "In halves: 11.2 GB instead of 22.0 GB, and the time hardly changes"
     assert 0 <= row("10").extra < 0.05
-    assert titles["09"] == "Offload: 3.85 GB instead of 22.0 GB, for 204 % more time"
+    assert titles["09"] == "Offload: 3.85 GB instead of 22.0 GB, for 230 % more time"
     assert len({*titles.values()}) == len(LESSONS)
-    assert row("06").extra > 0  # "slower", on a card of fp32 alone
-    assert list(hardware.find(study.MACHINE).flops) == ["fp32"]
+    assert row("06").extra < 0  # "less time": the card has a rate for fp16
+    assert "fp16" in hardware.find(study.MACHINE).flops
     assert row("03").peak == row("04").peak == row("02").peak  # "not a byte more"
 
 
