@@ -71,19 +71,6 @@ def reads(n: Numbers) -> Truth:
     return Truth({(1, 1): "both", (1, 0): "input", (0, 1): "output"}.get((x, h), "neither"))
 
 
-@topic("02.case", AnswerKind.TIMES, {"network": "resnet50", "batch": 256}, None, decimals=1,
-       stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Purpose.RECALL,
-       words=with_label)  # fmt: skip
-def case(n: Numbers) -> Truth:
-    """Answer of 02.case: the peak without reuse over the peak with each array freed after its last
-    reader (D1)."""
-    step = step_of(zoo.build(n["network"]))
-    kept, freed = (plan(step_plan).peak(n["batch"]) for step_plan in (no_reuse(step), step))
-    ratio = Fraction(kept, freed)
-    told = {"kept": three_digits(kept), "freed": three_digits(freed)}
-    return Truth(ratio, (planned(ratio),), (Mistake("all_wait", Fraction(1)),), told)
-
-
 # -- a convolution and its ReLU -----------------------------------------------------------------
 
 
