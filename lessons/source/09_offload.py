@@ -211,11 +211,12 @@ chosen.check(offloaded)
 
 # %% [markdown]
 # ## The case so far
-#
-# ResNet-50, policy `all`, over 12 GB/s: short operations hide little of each copy.
 
-# %% tags=["picture-case", "planned-seconds"]
-views.case("09")
+# %% tags=["planned-seconds"]
+lesson.predict("09.case")
+
+# %% tags=["solution", "picture-case", "planned-seconds"]
+lesson.predict("09.case").guess(2).revise("5.7").reveal()
 
 # %% [markdown]
 # ## Key points

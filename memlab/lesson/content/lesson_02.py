@@ -20,6 +20,7 @@ from memlab.lesson.content.shared_truths import (
     backward_begins,
     beside,
     floor_and_mountain,
+    known,
     peak_of,
     planned,
     step_of,
@@ -69,6 +70,11 @@ def reads(n: Numbers) -> Truth:
     read = {tensor.name for tensor in backward.reads.values()}
     x, h = "input" in read, "fc" in read
     return Truth({(1, 1): "both", (1, 0): "input", (0, 1): "output"}.get((x, h), "neither"))
+
+
+topic("02.inference", AnswerKind.CHOICE, {}, None, options=("next", "loss", "end"),
+      part=Purpose.RECALL,
+      gives=("freed as soon as", "the next layer has read"))(known("next"))  # fmt: skip
 
 
 # -- a convolution and its ReLU -----------------------------------------------------------------
