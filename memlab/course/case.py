@@ -151,11 +151,11 @@ class CourseCase:
         return " ".join(text_of(f"note.{key}", **values) for key, shown in marks.items() if shown)
 
     def outline(self, case_row: CaseRow) -> int | None:
-        """Return the bytes that a row is compared with, if they are more than its own; None
-        otherwise. The row in which nothing is freed is compared with lesson 02 alone, in its own
-        picture."""
+        """Return the bytes that a row is compared with, if they are drawn and more than its own;
+        None otherwise. The row in which nothing is freed is compared with that of lesson 02 alone,
+        in its picture."""
         compared = case_row.technique.beside
-        if not compared or (compared == "00" and self.lesson != "02"):
+        if compared not in self.rows or (compared == "00" and self.lesson != "02"):
             return None
         return row(compared).peak if row(compared).peak > case_row.peak else None
 
@@ -341,7 +341,6 @@ class OneCase(View[CourseCase]):
         default=None,
         argument=False,
         stays=True,
-        stored=False,
     )
     done: Setting[SmallRuns | None] = Setting(
         doc="what the techniques used where they ran", argument=False
