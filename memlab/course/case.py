@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memlab import hardware, units
+from memlab import units
 from memlab.assemble.step import training_step
 from memlab.errors import known
 from memlab.lesson import progress
@@ -22,7 +22,7 @@ from memlab.lesson.material.case_rows import (
     IMAGES,
     LATER,
     LESSONS,
-    MACHINE,
+    MINUS,
     OTHER,
     ROWS,
     TECHNIQUES,
@@ -61,6 +61,8 @@ NAMES, SIDE, EDGE = 176, 196, 78
 NARROW = 700
 TIMES, PLAIN = 12, 44
 """Pixels: from the end of the axis to the times, and that of the plain step."""
+SEEN = 4
+"""Fewest pixels of a slice whose role is named below the bars."""
 TWICE = 100
 """Most percent of added time that a bar has room for; a longer bar is torn, and its figure stands
 in the title alone."""
@@ -76,6 +78,7 @@ MAPS = StackPart(Role.FEATURE_MAP, True)
 def bytes_of(nbytes: int) -> str:
     """Return bytes with three digits and with all: ``'6.42 GB = 6,420,810,980 B'``."""
     return f"{three_digits(nbytes)} = {units.exact(nbytes)}"
+
 
 @dataclass(frozen=True, eq=False)
 class CourseCase:
@@ -186,7 +189,7 @@ class CourseCase:
         values: dict[str, object] = {
             "images": own.technique.images, "card": self.card, "peak": three_digits(own.peak),
             "fits": f"{own.fits(self.card):,}", "cards": self.cards(own.peak),
-            "space": three_digits(own.workspace), "time": own.time.lstrip("+-"),
+            "space": three_digits(own.workspace), "time": own.time.lstrip(f"+{MINUS}"),
         }  # fmt: skip
         if (before := self.before) is not None:
             values |= {"before": three_digits(before.peak), "at": before.peak_at,
@@ -582,10 +585,10 @@ class CaseBars:
             yield Rect(row.peak, outline, at, at + 1, "before", thick=BAR)
 
     def key(self) -> Iterator[tuple[Paint, str]]:
-        """Yield the colours and names of the roles that are wide enough to be seen."""
+        """Yield the colours and names of the roles that are wide enough to be told apart."""
         rows = self.course_case.rows.values() if self.show == BYTES else ()
         for part in dict.fromkeys(part for drawn in rows for part in drawn.parts):
-            if any(drawn.parts.get(part, 0) >= self.pixel for drawn in rows):
+            if any(drawn.parts.get(part, 0) >= SEEN * self.pixel for drawn in rows):
                 yield paint(part), part.label
 
     def _inside(self, at: int, part: StackPart, start: int, end: int) -> Iterator[Mark]:
@@ -618,7 +621,10 @@ class CaseBars:
         own, first = row is self.course_case.own, self.last + TIMES * self.pixel
         if row.time:
             end = first + PLAIN * self.pixel
-            yield Rect(first, end, at, at + 1, "rule", thick=8)
+            fewer = end + PLAIN * self.pixel * min(row.extra, 0) / 100
+            yield Rect(first, fewer, at, at + 1, "rule", thick=8)
+            if fewer < end:
+                yield Rect(fewer, end, at, at + 1, "before", thick=8)
             more = end + PLAIN * self.pixel * min(max(row.extra, 0), TWICE) / 100
             third = (more - end) / 3
             torn = [(end, end + 1.8 * third), (end + 2.2 * third, more)]

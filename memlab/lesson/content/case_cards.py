@@ -22,6 +22,7 @@ from memlab.lesson.material.case_rows import (
     IMAGES,
     LANES,
     MACHINE,
+    MINUS,
     TECHNIQUES,
     CaseRow,
     link_rate,
@@ -79,7 +80,7 @@ def _seen(lesson: str) -> dict[str, object]:
     """Values that a finding names."""
     own, before = _rows(lesson)
     return {
-        "peak": three_digits(own.peak), "time": own.time.lstrip("+-"), "at": own.peak_at,
+        "peak": three_digits(own.peak), "time": own.time.lstrip(f"+{MINUS}"), "at": own.peak_at,
         "saved": percent(before.peak - own.peak, before.peak), "host": three_digits(own.host),
         "fits": f"{own.fits(CARDS[0]):,}", "most": f"{before.fits(CARDS[0]):,}",
     }  # fmt: skip
@@ -195,9 +196,9 @@ def made_again(n: Numbers) -> Truth:
         Mistake("floor_alone", Fraction(before.peak, _floor(own))),
     )
     least, _ = lesson_08.extra("resnet50", LANES)
-    machines = {"here": hardware.find(MACHINE), "there": measured_rates.recorded()}
-    shares = {name: _without_convolutions(machine) for name, machine in machines.items()}
-    return _times("08", *causes, least=f"{float(100 * least):.1f}", **shares)
+    here = _without_convolutions(hardware.find(MACHINE))
+    there = _without_convolutions(measured_rates.recorded())
+    return _times("08", *causes, least=f"{float(100 * least):.1f}", here=here, there=there)
 
 
 def _without_convolutions(machine: Machine) -> str:
@@ -216,7 +217,7 @@ def moved_away(n: Numbers) -> Truth:
         Mistake("half_moved", Fraction(before.peak, half)),
         Mistake("floor_alone", Fraction(before.peak, _floor(own))),
     )
-    fewer = remedies("resnet50", IMAGES, device="titan x", budget=BUDGET)["offload"].extra
+    fewer = remedies("resnet50", IMAGES, device="titan x", budget=BUDGET)["offload"].extra or 0.0
     return _times("09", *causes, fewer=f"{100 * fewer:.0f}")
 
 

@@ -24,7 +24,6 @@ from memlab.lesson.content.shared_truths import (
     peak_of,
     planned,
     step_of,
-    with_label,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
@@ -34,12 +33,10 @@ from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
-from memlab.pictures.values.number_text import three_digits
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
-from memlab.techniques.no_reuse import no_reuse
 
 FP32 = 4
 

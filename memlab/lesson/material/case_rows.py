@@ -35,6 +35,8 @@ CARDS = (12, 24, 80)
 """Sizes of a card, in GB."""
 MACHINE = "rtx 4070"
 """Card of 12 GB whose time is given, with its link to the host as it is reached in practice."""
+MINUS = "−"
+"""Sign of a number below 0, as wide as a plus."""
 SAME, ROUNDED, NORM, OTHER = "same", "rounded", "norm", "other"
 """Results of a row, beside the plain step: the same bit for bit, the same but for rounding, what
 batch norm makes of a part at a time, or the step of another mini-batch."""
@@ -152,7 +154,7 @@ class CaseRow:
         """Added time over the plain step, ``'+38.9 %'``; empty for another mini-batch."""
         if self.technique.result == OTHER:
             return ""
-        return f"{self.extra:+.{0 if self.extra >= 100 else 1}f} %"
+        return f"{self.extra:+.{0 if self.extra >= 100 else 1}f} %".replace("-", MINUS)
 
     @property
     def result(self) -> str:
