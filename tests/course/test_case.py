@@ -238,13 +238,13 @@ def test_two_figures_for_one_quantity_say_why_they_differ():
 @pytest.mark.parametrize(
     ("name", "guess", "words"),
     [
-        ("02.case", 1, "does everything wait for the update?"),
-        ("02.case", "1.7", "do all feature maps stay to the end?"),
+        ("02.case", 1, "Does everything wait for the update?"),
+        ("02.case", "1.7", "Do all feature maps stay to the end?"),
         ("07.case", "half", "in a step that frees nothing?"),
         ("08.case", 2, "16 equal blocks?"),
-        ("08.case", 72, "does no feature map stay?"),
-        ("09.case", "1.95", "half of the feature maps?"),
-        ("09.case", 72, "does no feature map stay?"),
+        ("08.case", 72, "Does no feature map stay?"),
+        ("09.case", "1.95", "Did you move half of the feature maps?"),
+        ("09.case", 72, "Does no feature map stay?"),
     ],
 )
 def test_what_people_guess_first_is_diagnosed(name, guess, words):

@@ -28,8 +28,9 @@ def foretold(lesson: Lesson) -> list[str]:
 
 def _shown(cells: list[dict[str, Any]], rows: list[str], here: str) -> Iterator[str]:
     """Sentences on the cells that show a figure of some rows, which no earlier row has too."""
-    known = {form for number in LESSONS if number < here for form in figures(number)}
     for number in rows:
+        earlier = (other for other in LESSONS if other <= here and other < number)
+        known = {form for other in earlier for form in figures(other)}
         for form in sorted(figures(number) - known):
             for cell in cells:
                 if truths.holds(truths.text_of(cell), form):
