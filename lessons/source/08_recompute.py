@@ -200,7 +200,7 @@ exercise.check(checkpoints)
 lesson.predict("08.case")
 
 # %% tags=["solution"]
-lesson.predict("08.case").guess(2).revise("3.4").reveal()
+lesson.predict("08.case").guess("11 GB").revise("6 GB").reveal()
 
 # %% [markdown]
 # ## Key points
