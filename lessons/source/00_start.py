@@ -16,27 +16,19 @@ lesson.predict("00.case").guess("18 GB", because="the card has 12").revise("40 G
 doctor()
 
 # %% [markdown]
-# If this line does not say "ready", it says what to type in a terminal. Then restart the kernel:
-# Kernel > Restart Kernel.
-#
 # You will be able to
 #
-# - check your set-up, and fix it,
-# - lock a guess, move a live view, and check an exercise,
-# - say how memory changes with the number of images.
+# - check your set-up, lock a guess, and check an exercise,
+# - say what a larger batch costs.
 #
-# Words: [batch size](glossary.md), [training step](glossary.md), [peak](glossary.md),
-# [parameter](glossary.md), [MB, GB](glossary.md), [MiB, GiB](glossary.md).
+# Words: [training step](glossary.md), [peak](glossary.md), [parameter](glossary.md).
 
 # %% [markdown]
 # ## How does the peak change with the batch?
 #
-# A training step takes some images at once: its **batch**. Forward computes the error, backward
-# finds a gradient for each parameter, and the update (here SGD, the simplest) changes the
-# parameters. The **peak** is the most bytes that are in memory at one moment.
-#
-# A wrong guess helps too: you get a question and a second try. An amount is right within 10 %, and
-# a factor within 10 % of its distance from 1: 1.9 is right for 2.
+# A training step takes a **batch** of images. Forward computes the error, backward finds a gradient
+# for each parameter, and the update (here SGD) changes the parameters. The **peak** is the most
+# memory at one moment.
 
 # %%
 lesson.predict("00.double")
@@ -47,10 +39,10 @@ lesson.predict("00.double").guess("double", because="more images").revise("less"
 # %% [markdown]
 # ## Exercise: how many images fit?
 #
-# You moved **Images** until they fitted one card. Write a function that finds that number. 1 GB is
-# 10⁹ bytes; 1 GiB, in which some programs count, is 2³⁰ bytes: 7.4 % more.
+# You moved **Images** until they fitted one card. Now compute that number. 1 GB is 10⁹ bytes; 1 GiB
+# is 2³⁰.
 #
-# Replace `None`, run the cell, then the one below it, which tries your function on new numbers.
+# Replace `None`, run the cell, then the next one.
 
 # %%
 exercise = lesson.exercise("00.images_that_fit")
@@ -71,38 +63,22 @@ def images_that_fit(card, fixed, each):
 exercise.check(images_that_fit)
 
 # %% [markdown]
-# ## What is where
-#
-# | where | what |
-# |---|---|
-# | `my/` | your copies of the lessons; your guesses, which stay on this computer |
-# | `lessons/solutions/` | every card and exercise solved |
-#
-# On another day, first choose Run > Run All Cells.
-
-# %% [markdown]
 # ## What this lesson leaves out
 #
 # - Why a step needs these bytes: lesson 01.
-# - Nothing ran: the bytes were planned. Lesson 01 also measures.
 
 # %% [markdown]
 # ## Key points
 #
-# - The case of the course: ResNet-50, 256 images, a card of 12 GB. Each lesson brings it nearer.
-# - The [mountain](glossary.md) grows with the batch. The [floor](glossary.md) is the same for every
-#   batch.
-# - The images that fit: what the floor leaves, divided by the bytes of one image.
+# - The [mountain](glossary.md) grows with the batch; the [floor](glossary.md) stays.
+# - On another day, first choose Run > Run All Cells.
 #
 # Next: [01 One linear layer](01_linear.ipynb). What must one training step keep?
 
 # %% tags=["numbers"]
 {
-    "10 %": "100 * memlab.lesson.misconceptions.NEAR",
-    "1.9": "2 - memlab.lesson.misconceptions.NEAR",
     "1 GB": "units.parse('1 GB')",
     "1 GiB": "units.parse('1 GiB')",
     "10⁹": "units.parse('1 GB')",
     "2³⁰": "units.parse('1 GiB')",
-    "7.4 %": "100 * 2**30 / 10**9 - 100",
 }

@@ -13,7 +13,6 @@ from memlab.lesson.content.shared_truths import peak_of, planned, step_of
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
-from memlab.pictures.values.number_text import three_digits
 from memlab.step.tensor import Role
 from memlab.techniques.no_reuse import no_reuse
 
@@ -51,10 +50,7 @@ def case(n: Numbers) -> Truth:
         Mistake("no_images", Fraction(at.nbytes - sum(roles[role] for role in _IMAGES))),
         Mistake("images_alone", Fraction(roles[Role.INPUT])),
     ]
-    seen = {
-        "bytes": three_digits(at.nbytes), "cards": f"{at.nbytes / card:.1f}",
-        "share": f"{100 * maps / at.nbytes:.0f}", "parameters": three_digits(roles[Role.PARAMETER]),
-    }  # fmt: skip
+    seen = {"cards": f"{at.nbytes / card:.1f}", "share": f"{100 * maps / at.nbytes:.0f}"}
     return Truth(Fraction(at.nbytes), (planned(at.nbytes),),
                  tuple(distinct_causes(at.nbytes, causes)), seen)  # fmt: skip
 
