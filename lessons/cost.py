@@ -147,8 +147,7 @@ def row(source: Path, cost: Mapping[str, Mapping[str, float]]) -> str:
     title, minutes = TITLE.findall(text)[0], MINUTES.findall(text)[0]
     seconds = [f"{cost[run]['seconds']:.0f}" for run in ("first", "again")]
     sizes = [f"{cost[run]['bytes'] / MIB:,.0f} MiB" for run in ("first", "again")]
-    link = f"[{title}](../lessons/{source.stem}.ipynb)"
-    return f"| {' | '.join([link, minutes, *seconds, *sizes])} |"
+    return f"| {' | '.join([title, minutes, *seconds, *sizes])} |"
 
 
 def main(arguments: list[str]) -> int:
