@@ -96,13 +96,12 @@ GB = units.DECIMAL["GB"]
 
 def _draw_card(chance: Random, size: int) -> Arguments:
     """Draw a card with the bytes of a step. In many cases some number of images fills the card to
-    the last byte; in some, the fixed bytes fill it or are more than it has."""
-    card, each = (
-        chance.randint(1, 2 * size),
-        chance.randint(1, 4 * size) * 10 ** chance.choice((6, 7, 8)),
-    )
+    the last byte, or lacks one byte; in some, the fixed bytes fill it or are more than it has."""
+    card = chance.randint(1, 2 * size)
+    each = chance.randint(1, 4 * size) * 10 ** chance.choice((6, 7, 8))
     fixed = chance.randint(0, card * GB)
-    fixed += chance.choice((0, (card * GB - fixed) % each))
+    full = (card * GB - fixed) % each
+    fixed += chance.choice((0, full, full + 1))
     over = card * GB + chance.choice((0, 1, each, chance.randint(1, GB)))
     return {"card": card, "fixed": chance.choice((fixed, fixed, fixed, over)), "each": each}
 
@@ -137,7 +136,11 @@ _FIT_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("00.images_that_fit", _draw_card, slips=_FIT_SLIPS, edge=lambda a: _left(a) < 0)
+_FIT_TRAPS: dict[str, Slip] = {"one_byte": lambda truth, a: max(0, (_left(a) + 1) // a["each"])}
+
+
+@task("00.images_that_fit", _draw_card, slips=_FIT_SLIPS, traps=_FIT_TRAPS,
+      edge=lambda a: _left(a) < 0)  # fmt: skip
 def images_that_fit(card: int, fixed: int, each: int) -> int:
     """Return the most images that fit a card of ``card`` GB."""
     return max(0, (units.parse(f"{card} GB") - fixed) // each)
