@@ -131,6 +131,17 @@ def test_the_answers_are_those_of_memlab(explained: dict[str, str], page: str) -
             rest = rest.partition(part)[2]
 
 
+def test_the_model_is_as_large_as_the_readme_says() -> None:
+    (millions, batch, memory) = re.findall(
+        r"of (\d+) million parameters, batch (\d+), on a card of (\d+) GB:", README
+    )[0]
+    command, answer = next(row for row in COMMAND.findall(OWN) if "words:model" in row[0])
+    (nbytes,) = re.findall(r"^parameters +([\d,]+) ", answer, re.M)
+    assert int(millions) == round(int(nbytes.replace(",", "")) / 4 / 10**6)
+    assert command.endswith(f"--memory {memory}GB")
+    assert answer.startswith(f"Words, batch {batch}, ")
+
+
 # -- the page of the lessons ----------------------------------------------------------------------
 
 
