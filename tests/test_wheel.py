@@ -43,7 +43,7 @@ def tree(tmp_path_factory):
     """What is released, as a folder that somebody works in: with files that no release holds."""
     tree = tmp_path_factory.mktemp("tree") / "memlab"
     caches = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", ".hypothesis")
-    for name in ("memlab", "lessons", "tests"):
+    for name in ("memlab", "lessons", "tests", "docs"):
         shutil.copytree(ROOT / name, tree / name, ignore=caches)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
