@@ -31,7 +31,6 @@ from memlab.course.hero.motion import (
     look,
 )
 from memlab.errors import one_option
-from memlab.layers.layer import Node
 from memlab.pictures.draw.svg import Box, DrawnText, Svg, text_box
 from memlab.pictures.draw.text import Runs, plain
 from memlab.pictures.shifted_copies.lowering import conv
@@ -119,23 +118,14 @@ class HeroPicture(Svg):
         self.put(margin, self.height - 14, self._word("caption"), size, **look("dim"))
 
     @property
-    def node(self) -> Node:
-        """Layer whose input is copied."""
-        return self.figures.node
-
-    @property
-    def copies(self) -> SmallPicture:
-        """Copies of the small picture, one for each place in the kernel."""
-        return lower(conv(self.node).kernel)
+    def small(self) -> SmallPicture:
+        """Small picture with its copies, one for each place in the kernel."""
+        return lower(conv(self.figures.node).kernel)
 
     def document(self) -> str:
         """Return the picture as the text of its file."""
-        wide, high = self.width, self.height
-        title, caption = (
-            self.figures.sentence("head.question"),
-            self.figures.sentence("caption_wide"),
-        )
-        desc = self.figures.sentence("desc", caption=caption)
+        wide, high, say = self.width, self.height, self.figures.sentence
+        title, desc = say("head.question"), say("desc", caption=say("caption_wide"))
         ink = look("ink")["fill"]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
@@ -227,7 +217,7 @@ class HeroPicture(Svg):
         self.rect(frame, fill="none", stroke_width=1.6, **look("edge"))
         window = look("look", self.motion.add("w", list(self._walk())))
         self.rect(
-            self._square(self.copies.k, 0.5), fill="none", stroke_width=max(2, cell / 3),
+            self._square(self.small.k, 0.5), fill="none", stroke_width=max(2, cell / 3),
             opacity=0, **window,
         )  # fmt: skip
 
@@ -250,35 +240,38 @@ class HeroPicture(Svg):
 
     def _at(self, row: int, column: int) -> str:
         """Return the movement of the window to a place of the output."""
-        y, x = self.copies.window(row, column)
+        y, x = self.small.window(row, column)
         return f"translate({x * self.screen.cell}px,{y * self.screen.cell}px)"
 
     # -- the matrix
 
     def _matrix(self) -> None:
-        """Draw the matrix, strip by strip: those of one row of the output are a tile."""
-        x, top, cell, pitch = (getattr(self.screen, n) for n in ("matrix", "top", "cell", "pitch"))
-        high = (len(self.copies.copies) - 1) * pitch + cell
+        """Draw the matrix in its frame, and the words that take its place at the end."""
+        x, top, cell = self.screen.matrix, self.screen.top, self.screen.cell
+        high = (len(self.small.copies) - 1) * self.screen.pitch + cell
         frame = Box(x - 4, top - 4, x + SIZE * SIZE * cell + 3, top + high + 3)
         self.put(x, top - 12, self._word("matrix"), **look("dim"))
         self.rect(frame, **DASHED, **look("ghost"))
-        flights = [self.motion.add(f"c{i}", self._flight(i)) for i in range(self.copies.k**2)]
+        flights = [self.motion.add(f"c{i}", self._flight(i)) for i in range(self.small.k**2)]
         with self.group(**self._dashes):
             for row in range(SIZE):
-                place = f"translate({x + row * SIZE * cell} {top})"
-                with self.group(class_=self._tile(row), transform=place):
-                    for index, copy in enumerate(self.copies.copies):
-                        cells = kinds(copy[row * SIZE : (row + 1) * SIZE])
-                        link, y = self._strip(cells), index * pitch
-                        self.add("use", href=link, y=y, class_=flights[index])
+                self._strips(row, flights)
         moves = look("dim", self.motion.show("never", (ANSWERED, LOOP)))
         middle, y = (frame.left + frame.right) / 2, (frame.top + frame.bottom) / 2 + 6
         self.put(middle, y, self._word("never"), anchor="middle", seen=False, **moves)
 
+    def _strips(self, row: int, flights: list[str]) -> None:
+        """Draw the strips of one row of the output, one of each copy: they are a tile."""
+        x = self.screen.matrix + row * SIZE * self.screen.cell
+        with self.group(class_=self._tile(row), transform=f"translate({x} {self.screen.top})"):
+            for index, (copy, flight) in enumerate(zip(self.small.copies, flights, strict=True)):
+                link = self._strip(kinds(copy[row * SIZE : (row + 1) * SIZE]))
+                self.add("use", href=link, y=index * self.screen.pitch, class_=flight)
+
     def _flight(self, index: int) -> list[Frame]:
         """Return the frames of one copy: it lies on the input where it reads, and opens into its
         row of the matrix. ``--r`` is the row of the output."""
-        cell, (down, right) = self.screen.cell, self.copies.shift(index)
+        cell, (down, right) = self.screen.cell, self.small.shift(index)
         far = self.screen.matrix - self.screen.input + right * cell
         deep = index * self.screen.pitch + down * cell
         x, y = f"calc(var(--r)*{-SIZE * cell}px - {far}px)", f"calc(var(--r)*{cell}px - {deep}px)"
@@ -333,7 +326,7 @@ class HeroPicture(Svg):
 
     def _grown(self, y: float) -> None:
         """Draw the bar of the copies, which grows with each of them and is an outline later."""
-        (x, _), count, name = self.screen.bars, self.copies.k**2, self.figures.sentence("copies")
+        (x, _), count, name = self.screen.bars, self.small.k**2, self.figures.sentence("copies")
         bar = Box(x, y, x + count * self.screen.unit, y + self.screen.thick)
         self._name(y, name)
         with self.group(class_=self.motion.show("fade", (0, TILED - 2 * FADE), low=0.16)):
@@ -353,7 +346,7 @@ class HeroPicture(Svg):
 
     def _growth(self) -> Iterator[Frame]:
         """Yield the frames of the bar of the copies."""
-        count = self.copies.k**2
+        count = self.small.k**2
         yield 0, "transform:scaleX(0)"
         for index in range(count):
             yield lands(index) - FADE, f"transform:scaleX({index / count:.4g})"
