@@ -116,12 +116,10 @@ class Question:
 
     @property
     def handle(self) -> str:
-        """Expression by which a cell refers to the card: the variable ``halve`` for a prediction,
-        otherwise ``lesson.recall("07.maps")``."""
+        """Expression by which a cell refers to the card: ``lesson.recall("07.maps")``, or the
+        variable that holds one of an instructor's own."""
         if self.variable:
             return self.variable
-        if self.part is Purpose.PREDICT:
-            return self.name.partition(".")[2]
         return f'lesson.{self.part}("{self.name}")'
 
     @property

@@ -74,8 +74,11 @@ def function(what: str, given: object) -> Callable[..., Any]:
     return given
 
 
-def taking(what: str, given: object, values: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a function that can be called with these values, by their names.
+def taking(
+    what: str, given: object, values: Mapping[str, Any], offered: Mapping[str, Any] | None = None
+) -> Callable[..., Any]:
+    """Return a function that can be called with these values, by their names. Messages name those
+    that are ``offered`` to it.
 
     Raises:
         InputError: it cannot be called, or takes something else.
@@ -84,8 +87,8 @@ def taking(what: str, given: object, values: Mapping[str, Any]) -> Callable[...,
     try:
         signature(called).bind(**values)
     except TypeError:
-        names = ", ".join(values) or _("nothing")
-        raise InputError(_("{what} must take {names}, got {given}; give it these parameters.",
+        names = ", ".join(values if offered is None else offered) or _("nothing")
+        raise InputError(_("{what} is called with {names}, got {given}; change its parameters.",
                            what=what, names=names,
                            given=f"{name_of(called)}{signature(called)}")) from None  # fmt: skip
     except ValueError:  # some functions written in C do not tell

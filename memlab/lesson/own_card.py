@@ -190,13 +190,13 @@ def _number(what: str, given: object) -> Fraction:
     Raises:
         InputError: it is no number from 0 on.
     """
-    number = isinstance(given, Real) and not isinstance(given, bool) and isfinite(given)
-    if not number or given < 0:  # type: ignore[operator]  # a number
+    number = given if isinstance(given, Real) and not isinstance(given, bool) else -1
+    if not isfinite(number) or number < 0:
         raise InputError(_("{what} must return a number from 0 on, got {given}; return bytes or a "
                            "factor without a unit.", what=what, given=shorten(given)))  # fmt: skip
-    if isinstance(given, Integral):
-        return Fraction(int(given))
-    return Fraction(given) if isinstance(given, Rational) else Fraction(float(given))  # type: ignore[arg-type]  # a number
+    if isinstance(number, Integral):
+        return Fraction(int(number))
+    return Fraction(number) if isinstance(number, Rational) else Fraction(float(number))
 
 
 # -- arguments ------------------------------------------------------------------------------------
