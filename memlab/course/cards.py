@@ -308,7 +308,9 @@ class PredictionCard(Widget):
         """Return the functions whose outputs stand under the current answer, by a key: the picture,
         and what takes numbers, runs for each attempt, anything else once."""
         picture, place = self.picture, len(self.card.rounds)
-        functions = {(picture, place): partial(picture, self.card.now)} if picture else {}
+        functions: dict[tuple[Callable[..., Any], int], Callable[[], Any]] = {}
+        if picture:
+            functions[picture, place] = partial(picture, self.card.now)
         for function in self.card.follows.values():
             numbers = self.card.taken(function)
             functions[function, place if numbers else 0] = partial(function, **numbers)

@@ -34,6 +34,7 @@ from memlab.lesson.card import Card
 from memlab.lesson.card_question import AnswerKind, Numbers, Question, RevealBar, Truth
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.lesson.phrases import holds
+from memlab.pictures.values.number_text import three_digits
 from memlab.strings import gettext as _
 
 UNITS = {"B": AnswerKind.AMOUNT, "x": AnswerKind.TIMES}
@@ -82,7 +83,8 @@ def card(
             from the ``numbers``.
         gives: words and formulas that would give the answer away; question, options and diagnoses
             must not hold them.
-        finding: the explanation, shown with the answer; it may name ``{answer}``.
+        finding: the explanation, shown with the answer; it may name ``{answer}``, and has a
+            paragraph after each empty line.
         numbers: what the question is asked on first: ``{"batch": 8}``.
         draw: new numbers for Retry, from a ``random.Random``: ``lambda chance: {"batch":
             chance.choice((4, 16))}``. Without ``numbers``, it draws the first ones too.
@@ -103,7 +105,7 @@ def card(
     >>> halve.guess(2).now.state
     'diagnosed'
     """
-    asked = own.text("question", question)
+    asked = " ".join(own.text("question", question).split())
     first, again = _numbers(numbers, draw, asked)
     choices = _options(options)
     kind = AnswerKind.CHOICE if choices else UNITS[known("unit", unit, UNITS)]
@@ -170,7 +172,8 @@ def _truth(
             for index, key in enumerate(wrong)
         ]
         bar = RevealBar("", value, strings.get("card.right"))
-        told = sentences.amount(value, kind)
+        amount = kind is AnswerKind.AMOUNT
+        told = three_digits(round(value)) if amount else sentences.number(value)
         return Truth(value, (bar,), tuple(distinct_causes(value, mistakes)), {"answer": told})
 
     return truth

@@ -26,8 +26,8 @@ from inspect import getdoc, signature
 from typing import Any
 
 from memlab.errors import InputError, shorten
-from memlab.lesson import exercise as exercises
 from memlab.lesson import own, returned_values
+from memlab.lesson.exercise import Exercise, keep
 from memlab.lesson.exercise_task import EDGE, RIGHT, Arguments, ExerciseTask, Slip, case_in_words
 from memlab.strings import gettext as _
 
@@ -45,7 +45,7 @@ def task(
     arguments: Callable[..., Mapping[str, Any]],
     slips: Mapping[Callable[..., Any], str] | None = None,
     hints: Sequence[str] = (),
-) -> exercises.Exercise:
+) -> Exercise:
     """Return an exercise of your own: learners write a function, and ``exercise.check(function)``
     compares it with ``truth`` on fresh cases.
 
@@ -55,7 +55,8 @@ def task(
 
     Args:
         name: of the learner's function, ``"waiting"``; progress is kept under it.
-        text: the task, in a few sentences; the docstring of ``truth`` if not given.
+        text: the task, in a few sentences; the first paragraph of the docstring of ``truth`` if not
+            given.
         truth: the right function. It may plan or run a step; it returns a number, or numbers in a
             list or an array.
         arguments: draws the arguments of a case from a ``random.Random``, by name: ``lambda chance:
@@ -88,14 +89,19 @@ def task(
     wrong = {f"{n}": own.taking(f"slips[{own.name_of(key)}]", key, case)
              for n, key in enumerate(diagnoses)}  # fmt: skip
     texts = {
-        "task": own.text("text", text or getdoc(truth) or ""),
+        "task": own.text("text", text or _first_paragraph(truth)),
         **{f"slip.{n}": said for n, said in enumerate(diagnoses.values())},
         **{f"hint.{n}": said for n, said in enumerate(own.texts("hints", hints, "Who?"), 1)},
     }
     made = ExerciseTask(full, draw, right, {n: _slip(one) for n, one in wrong.items()}, texts=texts)
     _check_truth(made, case)
     _check_slips(made, wrong)
-    return exercises.keep(made)
+    return keep(made)
+
+
+def _first_paragraph(function: Callable[..., Any]) -> str:
+    """Return the first paragraph of a docstring on one line; empty without one."""
+    return " ".join((getdoc(function) or "").partition("\n\n")[0].split())
 
 
 def _draw(given: object) -> Callable[[random.Random, int], Arguments]:
