@@ -58,7 +58,8 @@ def table(what: str, given: object, usual: str) -> dict[Any, str]:
     if not isinstance(given, Mapping):
         raise InputError(_("{what} must be a dictionary, got {given}; try {usual}.",
                            what=what, given=shorten(given), usual=usual))  # fmt: skip
-    return {key: text(f"{what}[{shorten(key)}]", value) for key, value in given.items()}
+    names = {key: name_of(key) if callable(key) else shorten(key) for key in given}
+    return {key: text(f"{what}[{names[key]}]", value) for key, value in given.items()}
 
 
 def function(what: str, given: object) -> Callable[..., Any]:
@@ -94,6 +95,32 @@ def taking(
     except ValueError:  # some functions written in C do not tell
         pass
     return called
+
+
+def drawing(what: str, given: object, counts: tuple[int, ...]) -> Callable[..., Any]:
+    """Return a function that draws from a random generator: one that takes so many values.
+
+    Raises:
+        InputError: it cannot be called, or takes something else.
+    """
+    called = function(what, given)
+    if not any(takes(called, count) for count in counts):
+        raise InputError(_("{what} is called with a random.Random, got {given}; try {what}=lambda "
+                           "chance: {{'batch': chance.choice((4, 8))}}.", what=what,
+                           given=f"{name_of(called)}{signature(called)}"))  # fmt: skip
+    return called
+
+
+def takes(called: Callable[..., Any], count: int) -> bool:
+    """True if a function can be called with so many values, also for one written in C that does
+    not tell."""
+    try:
+        signature(called).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:
+        return count == 1
+    return True
 
 
 def drawn(what: str, given: object, usual: str) -> dict[str, Any]:

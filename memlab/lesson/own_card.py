@@ -28,11 +28,12 @@ from typing import Any
 
 from memlab import strings
 from memlab.errors import InputError, known, shorten
-from memlab.lesson import own, progress, sentences
+from memlab.lesson import notebook_cells, own, progress, sentences
 from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import AnswerKind, Numbers, Question, RevealBar, Truth
 from memlab.lesson.misconceptions import Mistake, distinct_causes
+from memlab.lesson.notebook_cells import Cell
 from memlab.lesson.phrases import holds
 from memlab.pictures.values.number_text import three_digits
 from memlab.strings import gettext as _
@@ -42,12 +43,13 @@ UNITS = {"B": AnswerKind.AMOUNT, "x": AnswerKind.TIMES}
 STOPS = "0.1 0.2 0.3 0.5 0.7 1 1.5 2 3 5 7 10 20 30 50 100".split()  # noqa: SIM905 - shorter to read
 """Stops of the slider of a factor; any other number can be typed."""
 _READ = {AnswerKind.AMOUNT: guesses.amount, AnswerKind.TIMES: guesses.times}
-NUMBERS = "{'batch': 8}"
-"""Numbers that messages propose."""
+NUMBERS, WRONG = "{'batch': 8}", "{2: 'Does everything grow?'}"
+"""Arguments that messages propose."""
 WORDS = 5
 """Words of a question that make the name of a card without one."""
 
-_CARDS: dict[str, Card] = {}
+_CARDS: dict[str, tuple[Card, Cell | None]] = {}
+"""The cards of this session by their full names, and the cells that made them."""
 
 
 def card(
@@ -58,10 +60,10 @@ def card(
     unit: str = "B",
     wrong: Mapping[Any, str] | None = None,
     gives: Sequence[str] = (),
-    finding: str = "",
+    finding: str | None = None,
     numbers: Mapping[str, Any] | None = None,
     draw: Callable[[Random], Mapping[str, Any]] | None = None,
-    name: str = "",
+    name: str | None = None,
 ) -> Card:
     """Return a card with a question of your own: a guess that is locked, its diagnosis, one
     revision, the answer, and new numbers.
@@ -109,31 +111,45 @@ def card(
     first, again = _numbers(numbers, draw, asked)
     choices = _options(options)
     kind = AnswerKind.CHOICE if choices else UNITS[known("unit", unit, UNITS)]
-    diagnoses = own.table("wrong", wrong or {}, "{2: 'Does everything grow?'}")
+    diagnoses = own.table("wrong", {} if wrong is None else wrong, WRONG)
     _check_wrong(diagnoses, choices, kind, first)
+    if again is None and choices and diagnoses.keys() == choices.keys():
+        raise InputError(_("wrong has a diagnosis for every option, but one of them is right; "
+                           "leave that one out."))  # fmt: skip
     texts = {
         "question": asked,
         **{f"option.{key}": text for key, text in choices.items()},
         **_diagnoses(diagnoses, choices),
-        **({"finding": own.text("finding", finding)} if finding else {}),
+        **({} if finding is None else {"finding": own.text("finding", finding)}),
     }
     _check_braces(texts, first, again is not None)
     phrases = own.texts("gives", gives, "twice as large")
     _check_gives(phrases, texts)
-    full = own.full_name("a card", name, "halve") if name else _name(asked)
+    full = _name(asked) if name is None else own.full_name("a card", name, "halve")
     truth = _truth(own.taking("answer", answer, first), kind, diagnoses, choices)
     topic = Question(
         full, kind, first, again, truth, options=tuple(choices), stops=tuple(STOPS),
-        gives=tuple(phrases), texts=texts, variable=full.partition(".")[2] if name else "card",
+        gives=tuple(phrases), texts=texts,
+        variable="card" if name is None else full.partition(".")[2],
     )  # fmt: skip
-    _CARDS[full] = made = Card(topic, _kept(topic))
+    cell = notebook_cells.running()
+    made = Card(topic, _kept(topic, cell))
+    _CARDS[full] = made, cell
     return made
 
 
-def _kept(topic: Question) -> Mapping[str, Any] | None:
-    """Return the first answer to a card whose cell runs again, or the one in the learner's file."""
-    before = _CARDS.get(topic.name)
+def _kept(topic: Question, cell: Cell | None) -> Mapping[str, Any] | None:
+    """Return the first answer to a card whose cell runs again, or the one in the learner's file.
+
+    Raises:
+        InputError: another cell has a card of that name, with another question.
+    """
+    before, other = _CARDS.get(topic.name, (None, None))
     if before is None or before.topic.texts["question"] != topic.texts["question"]:
+        if cell and other and cell.name != other.name:
+            raise InputError(_("another cell has a card named {name}; give this one another name, "
+                               "or restart the kernel if that cell is gone.",
+                               name=repr(topic.variable)))  # fmt: skip
         return progress.first(topic.name)
     first = before.rounds[0]
     if first.open:
@@ -211,7 +227,7 @@ def _numbers(
     """Return the numbers that a question is asked on first, and the function that draws others."""
     if draw is None:
         return own.drawn("numbers", {} if numbers is None else numbers, NUMBERS), None
-    drawing = own.function("draw", draw)
+    drawing = own.drawing("draw", draw, (1,))
 
     def again(chance: Random) -> dict[str, Any]:
         return own.drawn("what draw returns", drawing(chance), NUMBERS)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from inspect import getdoc, signature
+from inspect import getdoc
 from typing import Any
 
 from memlab.errors import InputError, shorten
@@ -31,7 +31,8 @@ from memlab.lesson.exercise import Exercise, keep
 from memlab.lesson.exercise_task import EDGE, RIGHT, Arguments, ExerciseTask, Slip, case_in_words
 from memlab.strings import gettext as _
 
-CASES = "{'batch': chance.randint(1, 64)}"
+CASES, HINT = "{'batch': chance.randint(1, 64)}", "How many values?"
+SLIPS = "{wrong_function: 'Is that for one image?'}"
 """Arguments that messages propose."""
 ROUNDS = 2
 """Number of times a case of each size is drawn when an exercise is made."""
@@ -39,7 +40,7 @@ ROUNDS = 2
 
 def task(
     name: str,
-    text: str = "",
+    text: str | None = None,
     *,
     truth: Callable[..., Any],
     arguments: Callable[..., Mapping[str, Any]],
@@ -85,13 +86,12 @@ def task(
     draw = _draw(arguments)
     case = draw(random.Random(full), 1)
     right = own.taking("truth", truth, case)
-    diagnoses = own.table("slips", slips or {}, "{wrong_function: 'Is that for one image?'}")
-    wrong = {f"{n}": own.taking(f"slips[{own.name_of(key)}]", key, case)
-             for n, key in enumerate(diagnoses)}  # fmt: skip
+    diagnoses = own.table("slips", {} if slips is None else slips, SLIPS)
+    wrong = {f"{n}": _wrong(key, case) for n, key in enumerate(diagnoses)}
     texts = {
-        "task": own.text("text", text or _first_paragraph(truth)),
+        "task": _first_paragraph(right) if text is None else own.text("text", text),
         **{f"slip.{n}": said for n, said in enumerate(diagnoses.values())},
-        **{f"hint.{n}": said for n, said in enumerate(own.texts("hints", hints, "Who?"), 1)},
+        **{f"hint.{n}": said for n, said in enumerate(own.texts("hints", hints, HINT), 1)},
     }
     made = ExerciseTask(full, draw, right, {n: _slip(one) for n, one in wrong.items()}, texts=texts)
     _check_truth(made, case)
@@ -100,21 +100,41 @@ def task(
 
 
 def _first_paragraph(function: Callable[..., Any]) -> str:
-    """Return the first paragraph of a docstring on one line; empty without one."""
-    return " ".join((getdoc(function) or "").partition("\n\n")[0].split())
+    """Return the first paragraph of a docstring on one line.
+
+    Raises:
+        InputError: there is none.
+    """
+    first = " ".join((getdoc(function) or "").partition("\n\n")[0].split())
+    if not first:
+        raise InputError(_("the exercise has no task; give a text, or write a docstring into "
+                           "{name}.", name=own.name_of(function)))  # fmt: skip
+    return first
 
 
 def _draw(given: object) -> Callable[[random.Random, int], Arguments]:
     """Return the function that draws a case from a random generator and a size, which the
     instructor's may leave out."""
-    drawing = own.function("arguments", given)
-    sized = len(signature(drawing).parameters) > 1
+    drawing = own.drawing("arguments", given, (1, 2))
+    sized = not own.takes(drawing, 1)
 
     def draw(chance: random.Random, size: int) -> Arguments:
         drawn = drawing(chance, size) if sized else drawing(chance)
         return own.drawn("what arguments returns", drawn, CASES)
 
     return draw
+
+
+def _wrong(given: object, case: Arguments) -> Callable[..., Any]:
+    """Return the wrong function of a slip.
+
+    Raises:
+        InputError: it cannot be called, or takes something else than the truth.
+    """
+    if not callable(given):
+        raise InputError(_("each slip must be a wrong function, got {given}; try {usual}.",
+                           given=shorten(given), usual=SLIPS))  # fmt: skip
+    return own.taking(f"slips[{own.name_of(given)}]", given, case)
 
 
 def _slip(wrong: Callable[..., Any]) -> Slip:

@@ -24,7 +24,7 @@ from lessons import build, stored
 from memlab import units
 from memlab.lesson import sentences
 from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question
-from memlab.lesson.phrases import holds
+from memlab.lesson.phrases import holds as holds  # also for tests of the lock
 from tests.lessons import numerals, truths
 from tests.lessons.numerals import Numeral
 from tests.lessons.parts import ASKED, Lesson
