@@ -72,7 +72,7 @@ def modules() -> list[str]:
 def _page(source: Path) -> str:
     text = source.read_text(encoding="utf-8")
     body = markdown2.markdown(text, extras=["fenced-code-blocks", "tables", "header-ids"])
-    body = re.sub(r'href="(\w+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
+    body = re.sub(r'href="([\w-]+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
     return PAGE.format(title=html.escape(text.partition("\n")[0].strip("# ")), body=body)
 
 
