@@ -316,8 +316,10 @@ class PredictionCard(Widget):
         if picture:
             functions[picture, place] = partial(picture, self.card.now)
         for function in self.card.follows.values():
-            numbers = self.card.taken(function)
-            functions[function, place if numbers else 0] = partial(function, **numbers)
+            if numbers := self.card.taken(function):
+                functions[function, place] = partial(function, **numbers)
+            else:
+                functions[function, 0] = function
         return functions
 
     def _outputs(self) -> tuple[Output, ...]:
