@@ -45,7 +45,7 @@ def test_the_card_diagnoses_reveals_and_asks_again():
     card, names = run(CARD)
     assert isinstance(card, Card)
     card.guess(2)
-    assert "Too large: Does everything in memory grow with the batch?" in card.text()
+    assert "Too large. Does everything in memory grow with the batch?" in card.text()
     card.revise("1.1")
     assert "Only 1.09 times smaller." in card.text()
     view = names["picture"](**card.taken(names["picture"]))

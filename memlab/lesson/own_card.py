@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
+from itertools import product
 from math import isfinite
 from numbers import Integral, Rational, Real
 from random import Random
@@ -112,29 +113,32 @@ def card(
     choices = _options(options)
     kind = AnswerKind.CHOICE if choices else UNITS[known("unit", unit, UNITS)]
     diagnoses = own.table("wrong", {} if wrong is None else wrong, WRONG)
-    _check_wrong(diagnoses, choices, kind, first)
-    if again is None and choices and diagnoses.keys() == choices.keys():
-        raise InputError(_("wrong has a diagnosis for every option, but one of them is right; "
-                           "leave that one out."))  # fmt: skip
+    _check_wrong(diagnoses, choices, kind, first, again is not None)
     texts = {
         "question": asked,
         **{f"option.{key}": text for key, text in choices.items()},
         **_diagnoses(diagnoses, choices),
         **({} if finding is None else {"finding": own.text("finding", finding)}),
     }
-    _check_braces(texts, first, again is not None)
     phrases = own.texts("gives", gives, "twice as large")
-    _check_gives(phrases, texts)
-    full = _name(asked) if name is None else own.full_name("a card", name, "halve")
+    _check_braces(texts, first, again is not None)
+    _check_gives(texts, phrases)
     truth = _truth(own.taking("answer", answer, first), kind, diagnoses, choices)
-    topic = Question(
-        full, kind, first, again, truth, options=tuple(choices), stops=tuple(STOPS),
-        gives=tuple(phrases), texts=texts,
-        variable="card" if name is None else full.partition(".")[2],
+    full = _name(asked) if name is None else own.full_name("a card", name, "halve")
+    variable = "card" if name is None else full.partition(".")[2]
+    return _shown(
+        Question(
+            full, kind, first, again, truth, options=tuple(choices), stops=tuple(STOPS),
+            gives=tuple(phrases), texts=texts, variable=variable,
+        )
     )  # fmt: skip
+
+
+def _shown(topic: Question) -> Card:
+    """Return the card of a question, with the guess that was locked before."""
     cell = notebook_cells.running()
     made = Card(topic, _kept(topic, cell))
-    _CARDS[full] = made, cell
+    _CARDS[topic.name] = made, cell
     return made
 
 
@@ -222,7 +226,7 @@ def _number(what: str, given: object) -> Fraction:
 
 
 def _numbers(
-    numbers: object, draw: object, question: object
+    numbers: object, draw: object, question: str
 ) -> tuple[dict[str, Any], Callable[[Random], dict[str, Any]] | None]:
     """Return the numbers that a question is asked on first, and the function that draws others."""
     if draw is None:
@@ -232,7 +236,7 @@ def _numbers(
     def again(chance: Random) -> dict[str, Any]:
         return own.drawn("what draw returns", drawing(chance), NUMBERS)
 
-    proposed = again(Random(f"{question}"))
+    proposed = again(Random(question))
     first = proposed if numbers is None else own.drawn("numbers", numbers, NUMBERS)
     if first.keys() != proposed.keys():
         raise InputError(_("draw must return the numbers {names}, got {given}; give all of them.",
@@ -260,9 +264,14 @@ def _options(given: object) -> dict[str, str]:
 
 
 def _check_wrong(
-    wrong: Mapping[Any, str], options: Mapping[str, str], kind: AnswerKind, first: Numbers
+    wrong: Mapping[Any, str],
+    options: Mapping[str, str],
+    kind: AnswerKind,
+    first: Numbers,
+    draws: bool,
 ) -> None:
-    """Raise an InputError if a wrong answer is none of the kind that the card asks for."""
+    """Raise an InputError if a wrong answer is none of the kind that the card asks for, or if every
+    option would be wrong on the same numbers."""
     for key in wrong:
         if options:
             known("option in wrong", key, options)
@@ -270,6 +279,9 @@ def _check_wrong(
             own.taking(f"wrong[{own.name_of(key)}]", key, first)
         else:
             _READ[kind](key)
+    if options and not draws and wrong.keys() == options.keys():
+        raise InputError(_("wrong has a diagnosis for every option, but one of them is right; "
+                           "leave that one out."))  # fmt: skip
 
 
 def _diagnoses(wrong: Mapping[Any, str], options: Mapping[str, str]) -> dict[str, str]:
@@ -299,11 +311,11 @@ def _check_braces(texts: Mapping[str, str], numbers: Numbers, draws: bool) -> No
                            name=next(iter(numbers), "batch")))  # fmt: skip
 
 
-def _check_gives(gives: Iterable[str], texts: Mapping[str, str]) -> None:
+def _check_gives(texts: Mapping[str, str], gives: Iterable[str]) -> None:
     """Raise an InputError if a text that is shown before the answer gives it away."""
-    for key, text in texts.items():
-        found = [phrase for phrase in gives if key != "finding" and holds(text, phrase)]
-        if found:
+    before = [text for key, text in texts.items() if key != "finding"]
+    for text, phrase in product(before, gives):
+        if holds(text, phrase):
             raise InputError(_("{text} holds {phrase}, which 'gives' lists as giving the answer "
                                "away; say it in other words, or leave it to finding.",
-                               text=shorten(text), phrase=shorten(found[0])))  # fmt: skip
+                               text=shorten(text), phrase=shorten(phrase)))  # fmt: skip

@@ -197,7 +197,7 @@ def diagnosis(turn: Attempt, verdict: GuessVerdict, typed: str | None = None) ->
             return strings.get(f"card.verdict.{key}")
         return strings.get("card.verdict.unit", unit=verdict.unit, guess=typed)
     if turn.topic.kind is AnswerKind.CHOICE:
-        return _wrong(turn, typed) or strings.get("card.hint.choice", text="").strip()
+        return _wrong(turn, typed) or strings.get("card.hint.choice", text="").rstrip()
     if verdict.cause is None:
         return _unexplained_text(turn, verdict)
     return strings.get(
@@ -236,7 +236,7 @@ def hint(turn: Attempt) -> str:
     assert verdict is not None
     assert truth is not None
     if isinstance(truth.value, str):
-        return strings.get("card.hint.choice", text=_wrong(turn, turn.typed)).strip()
+        return strings.get("card.hint.choice", text=_wrong(turn, turn.typed)).rstrip()
     assert isinstance(turn.guess, Guess)
     side = _hint_side(turn, turn.guess.value, truth.value)
     far = _text(turn, "far") if has(turn.topic, "far") else ""
