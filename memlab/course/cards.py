@@ -17,8 +17,8 @@ from html import escape
 from math import ceil
 from typing import Any
 
+from ipywidgets import HTML, VBox
 from ipywidgets import Output as Slot
-from ipywidgets import VBox
 
 from memlab import strings, units
 from memlab.course import reveals
@@ -327,6 +327,14 @@ class PredictionCard(Widget):
         if not self.card.now.revealed:
             return ()
         return tuple(part for key in self._functions() for part in self._followed.get(key, ()))
+
+
+@cache
+def unseen() -> HTML:
+    """Return a widget without anything to see."""
+    widget = HTML()
+    widget.add_class("memlab-unseen")
+    return widget
 
 
 def busy(topic: Question) -> str:
