@@ -6,7 +6,7 @@
 # %% tags=["pytorch-recorded"]
 from memlab import lesson, views
 
-views.memory(lesson.model("vgg11").step, 32, only=("batch",))
+views.memory(lesson.model("vgg11").step, 32, only=("batch",), budgets=())
 
 # %% [markdown]
 # This is one training step of VGG-11, **recorded** from PyTorch. Set **Batch** to 64: what grows,
