@@ -207,7 +207,7 @@ class Learner:
         """Read the task, and take a hint."""
         self.run()
         self.enters()
-        self.presses(strings.get("exercise.hint", degree=1, text="")[:6])
+        self.presses(strings.get("exercise.hint", degree=1, degrees=3, text="")[:6])
         self.card().get_by_text(plain(strings.get(f"task.{name}.hint.1"))).wait_for()
         self.leaves()
 
