@@ -142,7 +142,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert list(shown["verdict"]) == [
         ("truth", "", "988 kB", ""),
         ("guess", "your guess", "7.9 MB", "It grows."),
-        ("guess", "your revision", "0.80 MB", ""),
+        ("revision", "your revision", "0.80 MB", ""),
         ("origin", "", "planned and measured: the same to the byte", ""),
     ]
     name = "your guess: 7.9 MB; your revision: 0.80 MB; planned: 987,654 B"
