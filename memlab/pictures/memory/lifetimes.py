@@ -45,7 +45,7 @@ from memlab.pictures.memory.step_memory import StepMemory, phases
 from memlab.step.op import Op, Phase, plain
 from memlab.step.tensor import Role
 
-OPERATIONS, BLOCKS = 12, 18
+OPERATIONS, BLOCKS = 12, 22
 """A step of at most so many is shown block by block."""
 HEADS = ("block", "tensor", "role", "bytes", "at_peak", "made", "read", "freed")
 """Columns of the table of blocks."""
