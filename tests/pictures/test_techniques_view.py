@@ -56,7 +56,7 @@ def test_each_point_is_what_its_call_gives(stop: int) -> None:
 @pytest.mark.parametrize(
     ("stop", "budget", "title"),
     [
-        (EVERY, None, "Every k-th: the most that it saves, 1.64 GB, costs 34 % more time"),
+        (EVERY, None, "Every k-th stage: 1.64 GB less at most, for 34 % more time"),
         (LINE, 1_500_000_000, "Within 1.50 GB: 1.50 GB for 12.5 % more time"),
     ],
 )
@@ -109,10 +109,10 @@ def test_a_guess_stands_at_half_of_the_saving(
     whole = view.rows.extra(view.rows.least)
     assert (glyph.x, glyph.y) == (view.rows.middle, pytest.approx(upper * whole))
     labels = {label.content for label in view.page().svg().labels}
-    assert {"your guess", "half the price?"} & labels == {
-        "your guess" if guess else "half the price?"
+    assert {"your guess", "half the time?"} & labels == {
+        "your guess" if guess else "half the time?"
     }
-    said = f"Your guess: half of the saving costs {price} % more time."
+    said = f"Your guess: half of the saving takes {price} % more time."
     assert (said in view.text()) == bool(guess)
     assert "Your guess" not in techniques(stop=CHEAP, guess=guess).text()
     little = techniques("resnet18", 16, stop=LINE, guess=guess)
@@ -177,9 +177,9 @@ def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> N
     said = [label.content for label in techniques(stop=LINE).page().svg().labels]
     assert {
         "cheap: single maps",
-        "every k-th, k by the rule",
+        "every k-th stage kept, k = √n",
         "kept",
-        "made again",
+        "recomputed",
         "gradient maps",
     } <= set(said)
 

@@ -397,7 +397,7 @@ class FrontierChart:
         for index, key in enumerate(("left", "down")):
             yield ChartText(x, self.top, text_of(key), 12, dx=22, dy=10 + 17 * index)
         wave = chosen or all_.every.get(all_.rule, all_.best)
-        name = text_of("within") if chosen else text_of("large", k=wave.k)
+        name = text_of("within" if chosen else "large")
         yield Thumbnail(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
                        lead=False)  # fmt: skip
         for index, line in enumerate(_halved(text_of("each"))):
