@@ -12,8 +12,8 @@ views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
 
 # %% [markdown]
 # This is one step of a tiny network. A bar is a block of memory, as high as its bytes, from its
-# first writer (dot) to its last reader (ring). Set **Step** to inference, and back to training: which
-# bars become shorter, and which operation reads `relu1` last?
+# first writer (dot) to its last reader (ring). Set **Step** to inference, and back to training:
+# which bars become shorter, and which operation reads `relu1` last?
 #
 # You will be able to
 #

@@ -99,8 +99,8 @@ lesson.predict("08.stages").guess("same").revise("more").reveal()
 # ## Exercise: choose the checkpoints
 #
 # **Worked.** 6 linear layers, 250 samples; the third feature map is the checkpoint. **Shapes:**
-# 250·60 to 250·10 values. **Bytes:** 4 for each value. **Lifetime:** the third feature map waits for
-# its backward, and so do the last 3, which are not dropped. The first 2 are recomputed later.
+# 250·60 to 250·10 values. **Bytes:** 4 for each value. **Lifetime:** the third feature map waits
+# for its backward, and so do the last 3, which are not dropped. The first 2 are recomputed later.
 # **Peak:** the larger of two sums. First the third feature map and the last 3 are in memory. When
 # these 4 are freed, the first 2 are.
 

@@ -502,8 +502,8 @@ def _schedules_of(now: State) -> Schedules:
 
 
 def stops(schedules: Schedules) -> list[int]:
-    """Return the budgets in bytes at which a slider stops: the least peak, round ones, and the plain
-    peak."""
+    """Return the budgets in bytes at which a slider stops: the least peak, round ones, and the
+    plain peak."""
     plain, least = schedules.plain.peak, schedules.frontier[0].peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
     step = next(step for step in steps if plain - least <= STOPS * step)

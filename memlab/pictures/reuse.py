@@ -178,8 +178,9 @@ def _chart(ways: FourWays) -> Chart:
     """Return the chart with a bar for each way."""
     scale = bytes_over(ways.ways[0].nbytes)
     marks = [mark for row, way in enumerate(ways.ways) for mark in _bar(ways, way, row)]
-    return Chart(scale, Scale(len(ways.ways), 0), marks, PITCH * len(ways.ways),
-                 Axis(rule=False, grid=False, labels=False), left=NAMES, right=VALUES, gap=14)  # fmt: skip
+    bare = Axis(rule=False, grid=False, labels=False)
+    return Chart(scale, Scale(len(ways.ways), 0), marks, PITCH * len(ways.ways), bare,
+                 left=NAMES, right=VALUES, gap=14)  # fmt: skip
 
 
 def _bar(ways: FourWays, way: WayToReuse, row: int) -> Iterator[Mark]:

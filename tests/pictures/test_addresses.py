@@ -120,8 +120,8 @@ def test_true_bytes_and_rounded_ones_are_told_apart():
              if block.birth <= map_.placement.busiest <= block.death]  # fmt: skip
     true, rounded = sum(b.nbytes for b in alive), sum(-(-b.nbytes // 64) * 64 for b in alive)
     assert (true, rounded) == (428, 576)
-    sentence = f"{true} B together. Each is rounded up to a multiple of 64 B, which makes {rounded} B"
-    assert sentence in map_.sentences[1]
+    sentence = f"{true} B together. Each is rounded up to a multiple of 64 B, which makes "
+    assert f"{sentence}{rounded} B" in map_.sentences[1]
     assert map_.live_bytes[map_.placement.busiest] == true
     assert map_.rounds
     assert not packing().rounds
@@ -613,7 +613,8 @@ def test_keys_walk_over_blocks_and_operations():
     press(view, "ArrowUp")
     assert view.chosen == "D"
     assert "D. in memory for one operation" in view.now_["shown"]["says"]
-    assert view.now_["shown"]["fact"].startswith("D: 3,145,728 B; in memory for one operation; written at")
+    fact = "D: 3,145,728 B; in memory for one operation; written at"
+    assert view.now_["shown"]["fact"].startswith(fact)
     press(view, "ArrowLeft", "ArrowDown")
     assert view.chosen == "B"
     view.cursor = 6

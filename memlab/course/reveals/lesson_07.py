@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from memlab.assemble.step import training_step
 from memlab.course.reveals import reveal
 from memlab.lesson.card_question import Attempt
 from memlab.lesson.content.lesson_07 import FAULTS, pair, three
-from memlab.assemble.step import training_step
 from memlab.pictures.addresses.view import AddressMap, addresses
 from memlab.pictures.memory.view import Memory, memory
 from memlab.pictures.reuse import ReusedMemory, reuse

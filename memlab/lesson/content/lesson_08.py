@@ -44,8 +44,8 @@ _ON = measured_rates.recorded()
 # -- what lesson 07 said ------------------------------------------------------------------------
 
 topic("08.waiting", AnswerKind.CHOICE, {}, None, options=("none", "last", "read"),
-      part=Purpose.RECALL,
-      gives=("backward still reads", "backward will read", "wait for backward"))(known("read"))  # fmt: skip
+      part=Purpose.RECALL, gives=("backward still reads", "backward will read",
+      "wait for backward"))(known("read"))  # fmt: skip
 
 
 @topic("08.fault", AnswerKind.CHOICE, {"fault": "backward", "batch": 2}, None,
