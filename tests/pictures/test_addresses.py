@@ -263,7 +263,7 @@ def test_an_overlap_is_said():
     assert map_.score().endswith("This map does not count: blocks overlap.")
     company = {name: map_.about(map_.by_name[name])[3:] for name in "BDE"}
     assert company["B"][0] == "overlaps D while both are in memory: a fault"
-    assert company["D"][0] == "lies over B at a time when both live: a fault"
+    assert company["D"][0] == "overlaps B while both are in memory: a fault"
     assert not any("fault" in line for line in company["E"])
     assert "no other block uses these addresses" not in company["B"] + company["D"]
     many = by_hand((0,) * 6)
@@ -687,6 +687,28 @@ def test_the_presets():
     assert send(view, ("start", None))["state"] == "toy|biggest|8388608"
     names = set(view.now_["layout"]["controls"])
     assert {"start", "surprise", "break", "real"} <= names
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        ({}, ["what", "how", "cursor", "move"]),
+        ({"only": ("cursor",)}, ["cursor", "move"]),
+        ({"what": "mnist_cnn", "only": ("cursor",)}, ["cursor", "move", "run"]),
+    ],
+)
+def test_the_first_level_has_few_controls(given, seen):
+    view = addresses(**given)
+    controls = view.controls()
+    assert [each.name for each in controls if each.place != "more"] == seen
+    behind = {each.name for each in controls} - {*seen}
+    assert {"start", "copy"} <= behind
+    assert ("surprise" in behind) == ("only" not in given)
+
+
+def test_more_hides_buttons_too_and_names_the_settings_alone():
+    assert addresses(only=("cursor",)).now_["layout"]["more"] == "More"
+    assert addresses("mnist_cnn", 8).now_["layout"]["more"] == "More: batch 8"
 
 
 # -- a network -----------------------------------------------------------------------------------

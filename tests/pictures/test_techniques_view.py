@@ -12,7 +12,8 @@ import memlab
 from memlab.errors import InputError
 from memlab.lesson.card_question import topics
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.marks import Glyph, Line, Mark, Points
+from memlab.pictures.draw.marks import Glyph, Line, Mark, Path, Points
+from memlab.pictures.draw.theme import FREE
 from memlab.pictures.recompute import schedules, subject
 from memlab.pictures.techniques import frontier as study
 from memlab.pictures.techniques.compare import MeasuredTechnique
@@ -171,6 +172,29 @@ def test_a_budget_moves_along_the_line_from_the_least_possible_peak() -> None:
     with pytest.raises(InputError, match="no schedule of whole stages fits into 300,000,000 B"):
         view.budget = "300 MB"
     assert view.rows.chosen.peak == peaks[-1]
+
+
+@pytest.mark.parametrize("name", ["resnet50", "vgg16"])
+def test_every_stop_of_the_budget_can_be_had(name: str) -> None:
+    view: Any = techniques(name, 8, stop=LINE, only=("budget",))
+    (slider,) = (each for each in view.controls() if each.kind == "range")
+    for place in range(slider.most + 1):
+        assert send(view, budget=place)["error"] == ""
+        assert view.rows.chosen.peak <= view.budget
+    assert view.budget == view.rows.all.plain.peak == view.rows.chosen.peak
+
+
+@pytest.mark.parametrize("batch", [8, 32])
+def test_no_point_lies_inside_the_area_that_no_schedule_reaches(batch: int) -> None:
+    """The single maps that cheap drops are faster than whole stages: the area ends there."""
+    view = techniques("resnet50", batch, stop=LINE)
+    (area,) = (mark for mark in marks(view, Path) if mark.look == FREE)
+    corners = area.points[3:-1]
+    frontier = view.rows
+    for wave in (frontier.cheap, *frontier.all.frontier, *frontier.all.every.values()):
+        lowest = min(y for x, y in corners if x <= wave.peak)
+        assert frontier.extra(wave) >= lowest
+    assert (frontier.cheap.peak, frontier.extra(frontier.cheap)) in corners
 
 
 def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> None:

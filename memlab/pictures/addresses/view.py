@@ -312,7 +312,7 @@ class AddressMap(View[MapMoment]):
     def buttons(self, now: State) -> Mapping[str, str]:
         moving = ("leave", "score") if now.moving else ("move",)
         run = () if now.what.toy else ("run",)  # the toy has no arithmetic
-        examples = () if now.only else ("surprise", "break", "real")
+        examples = ("surprise", "break", "real") if self._exemplary else ()
         return {name: name for name in (*moving, *run, "start", *examples, "copy")}
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
