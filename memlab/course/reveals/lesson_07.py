@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memlab.assemble.step import training_step
-from memlab.course.reveals import reveal
+from memlab.course.reveals import BARE, reveal
 from memlab.lesson.card_question import Attempt
 from memlab.lesson.content.lesson_07 import FAULTS, pair, three
 from memlab.pictures.addresses.view import AddressMap, addresses
@@ -11,8 +11,8 @@ from memlab.pictures.memory.view import Memory, memory
 from memlab.pictures.reuse import ReusedMemory, reuse
 from memlab.placement.placement import place
 
-FEW = 4
-"""Samples for which the bars of lifetimes are thick enough."""
+FEW, BLOCKS = 4, 22
+"""Samples for which the bars of lifetimes are thick enough, and the most blocks of the network."""
 
 
 @reveal("07.in_place")
@@ -20,7 +20,8 @@ def readers(turn: Attempt) -> Memory:
     """Lifetimes of the network of the question, with the readers of each block."""
     n = turn.numbers
     network = three(n["act"], n["shortcut"])
-    return memory(network, FEW, "sgd", training=n["training"], only=("in_place", "training"))
+    offered = "in_place", "training"
+    return memory(network, FEW, "sgd", training=n["training"], blocks=BLOCKS, only=offered, **BARE)
 
 
 @reveal("07.both")

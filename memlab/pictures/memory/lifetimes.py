@@ -45,7 +45,7 @@ from memlab.pictures.memory.step_memory import StepMemory, phases
 from memlab.step.op import Op, Phase, plain
 from memlab.step.tensor import Role
 
-OPERATIONS, BLOCKS = 12, 22
+OPERATIONS, BLOCKS = 12, 18
 """A step of at most so many is shown block by block."""
 HEADS = ("block", "tensor", "role", "bytes", "at_peak", "made", "read", "freed")
 """Columns of the table of blocks."""
@@ -358,9 +358,9 @@ def _listed(names: Sequence[str]) -> str:
 # -- from a step ----------------------------------------------------------------------------------
 
 
-def fits(memory: StepMemory) -> bool:
-    """True if a step is small enough to be drawn block by block."""
-    return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= BLOCKS
+def fits(memory: StepMemory, blocks: int = BLOCKS) -> bool:
+    """True if a step of at most so many blocks is small enough to be drawn block by block."""
+    return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= blocks
 
 
 def lifetimes(memory: StepMemory, batch: int) -> LifetimeTable:

@@ -308,7 +308,8 @@ class FrontierChart:
         frontier = self.frontier
         if frontier.least.peak == frontier.all.plain.peak:
             return
-        for wave, around in ((frontier.least, ((-70, 20), (-70, 50))), (frontier.half, AROUND[1:])):
+        named = {frontier.half: AROUND[1:], frontier.least: ((-70, 20), (-70, 50))}  # or the same
+        for wave, around in reversed(named.items()):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
             text = text_of("more", percent=frontier.percent(wave, 1))
