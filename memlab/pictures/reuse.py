@@ -105,10 +105,18 @@ class FourWays(Study):
 
     def rows(self) -> list[list[str]]:
         """Return a table of the ways in exact bytes, its heads in the first row."""
-        heads = [text_of(f"head.{key}") for key in ("way", "maps", "gradients", "smaller", "at")]
-        rows = [[way.title, *(units.exact(way.roles[role]) for role in ROLES),
-                 f"{self.times(way)} ×", way.operation] for way in self.ways]  # fmt: skip
-        return [heads, *rows]
+        columns = "way", "maps", "gradients", "both", "smaller", "at"
+        rows = [
+            [
+                way.title,
+                *(units.exact(way.roles[role]) for role in ROLES),
+                three_digits(way.nbytes),
+                f"{self.times(way)} ×",
+                way.operation,
+            ]
+            for way in self.ways
+        ]
+        return [[text_of(f"head.{column}") for column in columns], *rows]
 
 
 @lru_cache(maxsize=16)
@@ -165,7 +173,7 @@ class ReusedMemory(View[FourWays]):
             Paragraphs(ways.sentences, 13),
             _chart(ways),
             Key([(PAINTS[role], strings.get(f"role.{role}.grows")) for role in ROLES], gap=8),
-            Table(heads, rows, "<>>><", drawn=False, gap=1),
+            Table(heads, rows, "<>>>><", drawn=False, gap=1),
         ]
         title = ways.title.replace("*", "")
         return Page(title, blocks, scene.width, self.says(scene), titled=False)

@@ -72,7 +72,9 @@ def test_the_toy_is_packed_by_keyboard(page_with_view):
         press(page, *["ArrowLeft"] * (ord(chosen) - ord(name)))
         press(page, *["ArrowDown"] * moves[name])
         chosen = name
-    page.locator(f"{ROOT} .ml-picture").get_by_text("both are in memory at operation 5").first.wait_for()
+    page.locator(f"{ROOT} .ml-picture").get_by_text(
+        "both are in memory at operation 5"
+    ).first.wait_for()
     press(page, "Enter")
     page.locator(f"{ROOT} .ml-quiet").get_by_text("blocks overlap").wait_for()
     press(page, "Escape")
