@@ -50,8 +50,8 @@ for how in ("chain", "exact"):
 # `cheap` needs no search. It drops the outputs of layers that do little work for each byte that
 # they write, such as batch norm, ReLU and GELU, anywhere in the network. So it is below the line of
 # whole stages in the picture of lesson 08. In a transformer, `drop` with the matrices of attention
-# is what the literature calls selective recompute. In 16 bits a layer keeps 34·s·h bytes for each
-# text, and its attention 5·a·s² bytes more, for s tokens, h features and a heads: the longer the
+# is what the literature calls selective recompute. In 16 bits a layer keeps `34·s·h` bytes for each
+# text, and its attention `5·a·s²` bytes more, for s tokens, h features and a heads: the longer the
 # text, the larger the second part<sup>F4</sup>.
 
 # %%
