@@ -222,7 +222,7 @@ def test_all_techniques_stand_behind_a_button() -> None:
     view._kept.clear()
     view._kept.append((view.state, shown))
     labels = [label.content for label in view.page().svg().labels]
-    assert labels.count("other results than plain: gradients") == len(rows)
+    assert labels.count("results that differ from plain: gradients") == len(rows)
     send(view, all="")
     assert "no reuse" not in view.text()
 
