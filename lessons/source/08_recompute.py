@@ -7,14 +7,11 @@
 import memlab
 from memlab import lesson, views, zoo
 
-waves = views.memory(zoo.resnet50(), 32, budgets=(), free=False, only=("recompute", "batch"))
-waves.recompute = "every"
-waves
+views.memory(zoo.resnet50(), 32, budgets=(), free=False, only=("recompute", "batch"))
 
 # %% [markdown]
-# **Recompute** is on: forward drops most feature maps, and backward computes them again. Dashed is
-# the step without it. Switch it off and on: where does the peak go, and how many operations are
-# added?
+# Set **Recompute** to `every k-th stage is kept`: forward then drops most feature maps, and backward
+# computes them again. Where does the peak move? And what happens to the length of backward?
 #
 # You will be able to
 #
