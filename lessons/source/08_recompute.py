@@ -10,8 +10,9 @@ from memlab import lesson, views, zoo
 views.memory(zoo.resnet50(), 32, budgets=(), free=False, only=("recompute", "batch"))
 
 # %% [markdown]
-# Set **Recompute** to `every k-th stage is kept`: forward then drops most feature maps, and backward
-# computes them again. Where does the peak move? And what happens to the length of backward?
+# Set **Recompute** to `every k-th stage is kept`: forward then drops most feature maps, and
+# backward computes them again. Where does the peak move? And what happens to the length of
+# backward?
 #
 # You will be able to
 #
@@ -40,7 +41,7 @@ lesson.recall("08.fault").guess("gradients").reveal()
 # memlab cuts a network wherever a single feature map connects two parts: ResNet-50 becomes 21
 # **stages**. Forward keeps the output of every k-th stage, a **checkpoint**, and drops the other
 # feature maps. Between two checkpoints is a **segment**. Backward recomputes the feature maps of a
-# segment, uses them, and goes on to the segment before it. These are the waves in the picture:
+# segment, uses them, and goes on to the segment before it. These are the waves in the first view:
 # fewer bytes, more operations<sup>E1</sup>. PyTorch calls this activation checkpointing
 # (`torch.utils.checkpoint`).
 
