@@ -56,8 +56,6 @@ lesson.predict("07.in_place").guess("both", because="both work value by value").
 
 # %% [markdown]
 # ## How much does in place save beside freeing?
-#
-# Freeing and in place both make feature maps take fewer bytes at the same time.
 
 # %%
 lesson.predict("07.both")
@@ -79,7 +77,7 @@ lesson.predict("07.both").guess("product").revise("reuse").reveal()
 views.addresses("toy", how="birth", only=("cursor",))
 
 # %% [markdown]
-# Time goes to the right, addresses go up. The last block finds two holes and fits into neither.
+# The last block finds two holes and fits into neither.
 #
 # PyTorch's **caching allocator** works in this way: it chooses an address when a tensor is created,
 # and does not know which tensors will come later. Such holes are called **fragmentation**. A
@@ -101,9 +99,6 @@ packed = memlab.place(step, 32)
 right = memlab.run(step, 32, placement=packed)
 print(packed)
 print(f"arena {right.arena:,} B measured, residual {right.residual} B")
-
-# %% [markdown]
-# In the next card, two tensors that are in memory at the same time get the same address:
 
 # %%
 lesson.predict("07.address")
