@@ -40,6 +40,8 @@ from .pictures.recompute import Recompute as Recompute
 from .pictures.recompute import recompute as recompute
 from .pictures.remedies.view import ComparedRemedies as ComparedRemedies
 from .pictures.remedies.view import remedies as remedies
+from .pictures.reuse import ReusedMemory as ReusedMemory
+from .pictures.reuse import reuse as reuse
 from .pictures.running_sum import RunningSum as RunningSum
 from .pictures.running_sum import running_sum as running_sum
 from .pictures.shared_tile import SharedTile as SharedTile

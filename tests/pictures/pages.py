@@ -449,6 +449,19 @@ def _() -> Any:
     return views.recompute("mnist_cnn", batch=1)
 
 
+# -- what is freed, and what is written in place --------------------------------------------------
+
+
+@case("reuse", "by default")
+def _() -> Any:
+    return views.reuse()
+
+
+@case("reuse", "inference")
+def _() -> Any:
+    return views.reuse("gpt_small", 8, training=False)
+
+
 # -- offload, idle maps ---------------------------------------------------------------------------
 
 
