@@ -104,7 +104,7 @@ lesson.change("04.stride").guess("gaps").reveal()
 # reads what another one wrote there.
 
 # %%
-views.shared_tile(4, served=False)
+views.shared_tile(4, counted=False, only=("step",))
 
 # %%
 tile = lesson.predict("04.tile")
