@@ -175,6 +175,14 @@ def _() -> Any:
     return views.shared_tile(1, 16, step=300)
 
 
+# -- all layers of a network ----------------------------------------------------------------------
+
+
+@case("lowered_layers", "a copy in every layer")
+def _() -> Any:
+    return views.lowered_layers("alexnet", 1)
+
+
 # -- totals of a step -----------------------------------------------------------------------------
 
 
