@@ -19,6 +19,7 @@ from itertools import groupby, pairwise
 from math import prod
 
 from memlab import strings, units
+from memlab.errors import known
 from memlab.kernels.formulas.windows import source
 from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
@@ -208,13 +209,15 @@ class Warps:
     """Two warps that lower one image of a layer: one in row order, one in column order.
 
     The layer has its own stride or another one. ``number`` picks the warp, from 0; without it each
-    order shows a warp that no padding reaches.
+    order shows a warp that no padding reaches. ``order`` is the only order that is told; both are
+    if it is empty.
     """
 
     network: Network
     layer: str
     stride: int
     number: int | None = None
+    order: str = ""
 
     @cached_property
     def node(self) -> Node:
@@ -238,6 +241,11 @@ class Warps:
         }  # fmt: skip
 
     @property
+    def shown(self) -> dict[str, Warp]:
+        """Warps that are drawn and told, by the name of their order."""
+        return {n: warp for n, warp in self.orders.items() if self.order in ("", n)}
+
+    @property
     def row(self) -> Warp:
         """Warp whose neighbouring threads are neighbours along a row of the lowered matrix."""
         return self.orders[ROW]
@@ -259,7 +267,11 @@ class Warps:
     @property
     def headline(self) -> str:
         """Finding on loads or stores, whichever differ more: ``'Column order moves 8 times the
-        bytes ...'``."""
+        bytes ...'``; the bytes that move, where there is one order."""
+        if self.order:
+            sides = self.orders[self.order].sides
+            sizes = {name: units.exact(side.moved) for name, side in sides.items()}
+            return text_of("one", order=text_of(f"order.{self.order}"), **sizes)
         moved = {name: [self.orders[order].sides[name].moved for order in ORDERS] for name in SIDES}
         ratios = {name: Fraction(max(both), min(both)) for name, both in moved.items() if all(both)}
         name = max(reversed(SIDES), key=lambda name: ratios.get(name, 0))
@@ -272,7 +284,7 @@ class Warps:
 
     @property
     def sentences(self) -> list[str]:
-        sentences = [sentence for warp in self.orders.values() for sentence in warp.sentences]
+        sentences = [sentence for warp in self.shown.values() for sentence in warp.sentences]
         return [f"{self.headline}.", *sentences]
 
 
@@ -377,7 +389,7 @@ def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
 
 def _warps(now: State, number: int | None = None) -> Warps:
     """Return the warps that a state of the view shows, in both orders."""
-    return Warps(now.network, now.layer, now.stride, number)
+    return Warps(now.network, now.layer, now.stride, number, now.order)
 
 
 class WarpMemory(View[Warps]):
@@ -419,6 +431,12 @@ class WarpMemory(View[Warps]):
         at=lambda now: _warps(now).row.number,
         box=True,
         follows=["stride"],
+    )
+    order: Setting[str] = Setting(
+        doc="``'row'`` or ``'column'``, the only order that is shown; both if not given",
+        default="",
+        check=lambda given: known("order", given, ["", *ORDERS]) if given else "",
+        fixed=True,
     )
     numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 
@@ -465,7 +483,7 @@ def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
 def _side(sides: Warps, was: Warps | None, name: str) -> PageBlock:
     """Return the block of one side: the bytes that move in each order, and the lines of memory."""
     parts = []
-    for order, warp in sides.orders.items():
+    for order, warp in sides.shown.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
         step = "" if side.step is None else text_of("next", step=units.exact(side.step))
         head = [
@@ -532,7 +550,7 @@ def _line_tables(sides: Warps, name: str, drawn: bool) -> PageBlock:
     """Return tables of every line in both orders: first byte, moved sectors (``'#..#'``), values,
     threads."""
     tables: list[PageBlock] = []
-    for order, warp in sides.orders.items():
+    for order, warp in sides.shown.items():
         rows = [
             [
                 f"{line.start:,}",

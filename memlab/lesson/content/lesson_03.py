@@ -102,10 +102,9 @@ _THIN = {**_LAYER, "k": 3, "stride": 2, "batch": 128}
 
 
 def _draw_stride(chance: Random) -> Numbers:
-    k = chance.choice((3, 5, 7))
-    numbers = {"network": "vgg16", "layer": chance.choice(_LAYERS), "k": k}
-    stride = 2 if k == 3 else chance.choice((2, 4))
-    return {**numbers, "stride": stride, "batch": chance.choice((16, 32, 64))}
+    k, stride = chance.choice(((3, 1), (5, 1), (5, 2), (7, 2)))
+    numbers = {"network": "vgg16", "layer": chance.choice(_LAYERS), "k": k, "stride": stride}
+    return {**numbers, "batch": chance.choice((16, 32, 64))}
 
 
 def with_window(n: Numbers, more: int = 1) -> Network:
