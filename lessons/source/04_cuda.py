@@ -5,6 +5,7 @@
 
 # %%
 from memlab import lesson, views
+from memlab.kernels.cuda.conv import counted_product
 
 views.warp_memory("vgg16", "conv1_2", order="row", only=("stride", "warp"))
 
@@ -100,8 +101,6 @@ lesson.predict("04.tile").guess(256, because="a tile has 256 values").revise(16)
 # Why does the block wait twice? And from where are the tiles filled?
 
 # %%
-from memlab.kernels.cuda.conv import counted_product
-
 print(counted_product.source())
 print("loads of each value:", {T: counted_product.loads(8, T) for T in (1, 2, 4)})
 
