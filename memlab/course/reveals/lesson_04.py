@@ -11,8 +11,8 @@ from memlab.pictures.warp_memory import WarpMemory, warp_memory
 
 @reveal("04.warp")
 def both_orders(turn: Attempt) -> WarpMemory:
-    """Sectors that a warp moves along a row and down a column of the matrix, in fp32."""
-    return warp_memory(*LAYER, only=("stride", "warp"))
+    """Sectors that a warp moves along a row and down a column of the matrix."""
+    return warp_memory(*LAYER, format=turn.numbers["format"], only=("format", "warp"))
 
 
 @reveal("04.tile")
