@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from memlab.course.reveals import reveal
+from memlab.course.reveals import reveal, tell_progress
 from memlab.lesson.card_question import Attempt
-from memlab.pictures.algorithm_times import ALGORITHMS, TimeAndMemory, algorithm_times
+from memlab.measure import convolution
+from memlab.pictures.algorithm_times import ALGORITHMS, TimeAndMemory
 from memlab.pictures.lowered_layers import LoweredLayers, lowered_layers
 from memlab.pictures.shifted_copies.view import ShiftedCopies, shifted_copies
 
-MEASURED = ("resnet50", "1.1.conv2", 8)
-"""Network, layer and batch of the curve: seconds on two cores, and a copy larger than a cache."""
+MEASURED, BATCH = ("resnet50", "1.1.conv2"), 8
+"""Layer and batch of the curve: they take seconds on two cores, and the copy fits no cache."""
 
 
 @reveal("03.stride")
@@ -29,4 +30,5 @@ def all_layers(turn: Attempt) -> LoweredLayers:
 @reveal("03.tile")
 def five_ways(turn: Attempt) -> TimeAndMemory:
     """Time against workspace of five ways to convolve, measured on this machine."""
-    return algorithm_times(*MEASURED, ALGORITHMS).curve()
+    case = convolution.find(*MEASURED)
+    return TimeAndMemory(convolution.measure(case, BATCH, ALGORITHMS, progress=tell_progress))
