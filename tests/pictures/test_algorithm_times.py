@@ -55,7 +55,7 @@ def test_pictures_and_text_show_every_way_with_its_figures(name: str) -> None:
 @pytest.mark.parametrize("name", ["falling", "every"])
 def test_machine_date_core_and_clock_are_in_both(name: str) -> None:
     view = AlgorithmTimes(ALGORITHMS[name])
-    clock = "processor time" if ALGORITHMS[name].threads == 1 else "elapsed time"
+    clock = "processor time" if ALGORITHMS[name].threads == 1 else "time on the wall"
     for shown in (view.svg(), view.text(), view.curve().svg(), view.curve().text()):
         for said in ("a processor", "2026-01-31", "core B", clock):
             assert said in shown
@@ -87,7 +87,7 @@ def test_the_fastest_is_named_and_the_largest_workspace_beside_it() -> None:
         "im2col-tile takes 2.00 ms, 1.00 times as long, with 12.3 kB of workspace.",
     ]
     assert AlgorithmTimes(ALGORITHMS["slow"]).sentences[1] == (
-        "direct: 972 ms, 25.2 times as much, with 0 B of workspace."
+        "direct takes 972 ms, 25.2 times as long, with 0 B of workspace."
     )
     assert len(AlgorithmTimes(ALGORITHMS["same"]).sentences) == 1
 
@@ -195,7 +195,7 @@ def test_several_threads_have_a_workspace_each_and_are_said() -> None:
     assert size is not None
     assert two.measured.timings[0].workspace == 2 * size > 0
     assert "fp32, 2 threads" in two.text()
-    assert "elapsed time" in two.text()
+    assert "time on the wall" in two.text()
 
 
 def test_a_notebook_gets_picture_and_text() -> None:
