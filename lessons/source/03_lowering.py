@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 03 Lowering: why does a 3x3 convolution need nine times its input, and must it?
+# # 03 Lowering: must a 3x3 convolution copy its input nine times?
 #
 # 45 minutes. Needs: [02 A whole network](02_network.ipynb).
 
