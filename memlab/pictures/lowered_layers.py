@@ -11,16 +11,20 @@ from fractions import Fraction
 from functools import cached_property
 
 from memlab import strings, units
-from memlab.errors import InputError, whole_number
+from memlab.errors import InputError
 from memlab.layers.layer import Node
 from memlab.networks.graph import Network
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import Fact, Mark, Rect
-from memlab.pictures.draw.page import Page, Still
+from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, bytes_over
 from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
+from memlab.pictures.live.setting import Range, Setting, State
+from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.shifted_copies.lowering import (
+    BATCHES,
+    MOST,
     amount,
     conv,
     convolutions,
@@ -28,7 +32,7 @@ from memlab.pictures.shifted_copies.lowering import (
     lowered_bytes,
     times,
 )
-from memlab.pictures.values.step_recipe import named_or_given
+from memlab.pictures.values.step_recipe import name_of, named_or_given
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
@@ -45,8 +49,8 @@ def text_of(key: str, **values: object) -> str:
     return strings.get(f"layers.{key}", **values)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class LoweredLayers(Still, Study):
+@dataclass(frozen=True, eq=False)
+class LayerBytes(Study):
     """Bytes of the input and of the lowered matrix of each convolution, at a batch, in fp32."""
 
     network: Network
@@ -100,45 +104,93 @@ class LoweredLayers(Still, Study):
         told += [text_of("itself", **counts)] if counts["none"] else []
         return [*told, text_of("most", **largest)] if most else told
 
-    # -- the page ---------------------------------------------------------------------------------
 
-    def page(self) -> Page:
-        first, *others = self.sentences
-        scale = bytes_over(max(self.matrices))
-        chart = Chart(
-            Scale(0, len(self.nodes)), scale, list(self._marks()), HIGH,
-            Axis(text_of("axis", network=self.network.label), labels=False, grid=False, ticks=()),
-            Axis(), gap=6, left=60,
-        )  # fmt: skip
-        looks: list[tuple[Paint | str, str]] = [(INPUT, text_of("input")), (COPY, text_of("copy"))]
-        looks += [(f"edge {ITSELF}", text_of("same"))] if 0 in self.copies else []
-        blocks = [Paragraphs(first, 16, bold=True), Key(looks, 12, gap=6), chart,
-                  Paragraphs(others, 13), self._table()]  # fmt: skip
-        return Page(self.title, blocks, says=" ".join([f"{self.title}.", *self.sentences]))
+# -- the view ---------------------------------------------------------------------------------
 
-    def _marks(self) -> Iterator[Mark]:
-        """Yield the bars of each layer: its input, and beside it its matrix."""
-        rows = zip(self.nodes, self.inputs, self.copies, strict=True)
-        for at, (node, read, copy) in enumerate(rows):
-            name = f"{node.name}, {_window(node)}"
-            fact = Fact(f"{name}, {text_of('input')}", nbytes=read)
-            yield Rect(at + LEFT, at + MIDDLE, 0, read, INPUT, edge=0.5, fact=fact)
-            fact = Fact(f"{name}, {text_of('copy' if copy else 'same')}", nbytes=copy or read)
-            look = COPY if copy else ITSELF
-            yield Rect(at + MIDDLE, at + RIGHT, 0, copy or read, look, edge=0.5, fact=fact)
 
-    def _table(self) -> Table:
-        """Return a table of the windows: how many layers have it, what they read and copy."""
-        kinds = dict.fromkeys(map(_window, self.nodes))
-        rows = [self._row(kind) for kind in kinds]
-        heads = [text_of(f"table.{head}") for head in ("window", "count", "read", "copied")]
-        return Table(heads, rows, "<>>>", gap=8)
+class LoweredLayers(View[LayerBytes]):
+    """Inputs and lowered matrices of all convolutions of a network, as bars side by side.
 
-    def _row(self, kind: str) -> list[str]:
-        """Return the row of the layers with one window and stride."""
-        found = [n for n, node in enumerate(self.nodes) if _window(node) == kind]
-        read, copied = (sum(sizes[n] for n in found) for sizes in (self.inputs, self.copies))
-        return [kind, f"{len(found)}", _size(read), _size(copied)]
+    >>> view = memlab.views.lowered_layers("resnet50", batch=32)
+    >>> float(round(view.rows.ratio, 2))
+    2.05
+    """
+
+    name, made_by, widest = "layers", "lowered_layers", 820
+    positional = ("network", "batch")
+
+    network = Setting(
+        doc="a name of ``memlab.zoo``, or a network of yours",
+        default="resnet50",
+        check=named_or_given,
+        fixed=True,
+        code="plain",
+        write=lambda network: repr(name_of(network)),
+    )
+    batch = Range(1, MOST, doc="the mini-batch size", default=32, stops=BATCHES, code="always")
+
+    def study(self, now: State) -> LayerBytes:
+        if not convolutions(now.network):
+            raise InputError(f"{now.network.title} has no convolution; try vgg16.")
+        return LayerBytes(now.network, now.batch)
+
+    def outline_key(self, now: State) -> object:
+        return None
+
+    def test_state(self, now: State) -> str:
+        return f"{now.batch}|{sum(self.rows_of(now).matrices)}"
+
+    def says(self, scene: PageState) -> str:
+        return f"{self.rows_of(scene.now).headline}."
+
+    def compose(self, scene: PageState) -> Page:
+        rows = self.rows_of(scene.now)
+        first, *others = rows.sentences
+        blocks = [Paragraphs([f"{rows.title}.", *rows.sentences], drawn=False),
+                  Paragraphs(first, 16, bold=True, told=False), _legend(rows), _chart(rows),
+                  Paragraphs(others, 13, told=False), _table(rows)]  # fmt: skip
+        return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)
+
+
+lowered_layers = maker(LoweredLayers)
+
+
+def _legend(rows: LayerBytes) -> Key:
+    """Return the looks of an input, of a copy, and of a matrix that is not made."""
+    looks: list[tuple[Paint | str, str]] = [(INPUT, text_of("input")), (COPY, text_of("copy"))]
+    return Key(
+        [*looks, *([(f"edge {ITSELF}", text_of("same"))] if 0 in rows.copies else [])], gap=6
+    )
+
+
+def _chart(rows: LayerBytes) -> Chart:
+    """Return the bars of all layers on one axis of bytes."""
+    axis = Axis(text_of("axis", network=rows.network.label), labels=False, grid=False, ticks=())
+    return Chart(Scale(0, len(rows.nodes)), bytes_over(max(rows.matrices)), list(_marks(rows)),
+                 HIGH, axis, Axis(), gap=6, left=60)  # fmt: skip
+
+
+def _marks(rows: LayerBytes) -> Iterator[Mark]:
+    """Yield the bars of each layer: its input, and beside it its matrix."""
+    layers = zip(rows.nodes, rows.inputs, rows.copies, strict=True)
+    for at, (node, read, copy) in enumerate(layers):
+        name = f"{node.name}, {_window(node)}"
+        fact = Fact(f"{name}, {text_of('input')}", nbytes=read)
+        yield Rect(at + LEFT, at + MIDDLE, 0, read, INPUT, edge=0.5, fact=fact)
+        fact = Fact(f"{name}, {text_of('copy' if copy else 'same')}", nbytes=copy or read)
+        look = COPY if copy else ITSELF
+        yield Rect(at + MIDDLE, at + RIGHT, 0, copy or read, look, edge=0.5, fact=fact)
+
+
+def _table(rows: LayerBytes) -> Table:
+    """Return a table of the windows: how many layers have it, what they read and copy."""
+    cells = []
+    for kind in dict.fromkeys(map(_window, rows.nodes)):
+        found = [n for n, node in enumerate(rows.nodes) if _window(node) == kind]
+        read, copied = (sum(sizes[n] for n in found) for sizes in (rows.inputs, rows.copies))
+        cells.append([kind, f"{len(found)}", _size(read), _size(copied)])
+    heads = [text_of(f"table.{head}") for head in ("window", "count", "read", "copied")]
+    return Table(heads, cells, "<>>>", gap=8)
 
 
 def _size(nbytes: int) -> str:
@@ -150,26 +202,3 @@ def _window(node: Node) -> str:
     """Return window and stride of a layer: ``'3·3, stride 1'``."""
     layer = conv(node)
     return text_of("window", k=layer.kernel, stride=layer.stride)
-
-
-def lowered_layers(network: str | Network = "resnet50", batch: int = 32) -> LoweredLayers:
-    """Draw the inputs and the lowered matrices of all convolutions of a network.
-
-    Args:
-        network: a name of ``memlab.zoo``, or a network of yours.
-        batch: images of the mini-batch.
-
-    Returns:
-        A still picture; ``print`` shows its text.
-
-    Raises:
-        InputError: no such network, one without a convolution, or no batch.
-
-    >>> view = memlab.views.lowered_layers("resnet50", batch=32)
-    >>> float(round(view.ratio, 2))
-    2.05
-    """
-    built = named_or_given(network)
-    if not convolutions(built):
-        raise InputError(f"{built.title} has no convolution; try vgg16.")
-    return LoweredLayers(built, whole_number("batch", batch))

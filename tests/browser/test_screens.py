@@ -30,7 +30,7 @@ SEEN = """index => {
     const panel = jupyterapp.shell.currentWidget.content.node.getBoundingClientRect();
     const asked = document.querySelector(`.memlab-card[data-index="${index}"]`).closest(".memlab-asked");
     const verdict = asked.querySelector(".ml-truth")?.getBoundingClientRect();
-    const picture = asked.querySelector(".widget-output svg")?.getBoundingClientRect();
+    const picture = asked.querySelector(".widget-output :is(svg, img)")?.getBoundingClientRect();
     if (!verdict || !picture) return null;
     return {top: verdict.top - panel.top, title: picture.top + READ - panel.bottom};
 }""".replace("READ", str(READ))
