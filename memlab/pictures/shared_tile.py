@@ -33,14 +33,15 @@ APART, NARROW = 30, 640
 """Pixels between picture and words, and of a page below which the words stand below it."""
 LEGIBLE = 15
 """Pixels of a cell from which on a number fits into it."""
+TINT, PALE = 0.45, 0.4
+"""Opacity of the current tiles and block, on which numbers are legible, and the share of it that
+is left of an earlier step."""
 WEIGHTS, MATRIX, RESULTS = (
-    replace(PAINTS[role], pattern="") for role in (Role.PARAMETER, Role.WORKSPACE, Role.FEATURE_MAP)
+    replace(PAINTS[role], tint=TINT, pattern="")
+    for role in (Role.PARAMETER, Role.WORKSPACE, Role.FEATURE_MAP)
 )
 """Looks of the three matrices, without a pattern below the numbers: the lowered matrix is a
 workspace, the results are a feature map."""
-TINT, PALE = 0.45, 0.35
-"""Opacity of the current tiles and the block, below which numbers are legible; and share of it
-that is left in an earlier step."""
 STEPS = {"ArrowLeft": -1, "ArrowUp": -1, "ArrowRight": 1, "ArrowDown": 1}
 Place = tuple[float, float, float, float]
 Loads = list[list[int]]
@@ -281,27 +282,36 @@ def _picture(rows: TiledProduct) -> Chart:
 
 def _matrices(rows: TiledProduct) -> Iterator[Mark]:
     """Yield marks for the cells of the matrices, for what was done before, and for the names."""
-    n, first, side = rows.size, rows.size + GAP, rows.side
+    n, first = rows.size, rows.size + GAP
     for x, y in ((0, first), (first, 0), (first, first)):
         yield Rects(_cells(x, y, n, n), "grid")
-    if rows.counted:
-        for loads, x, y, paint in _loaded(rows):
-            places = [(x + j, y + i) for i in range(n) for j in range(n) if loads[i][j]]
-            yield Rects([cell for at in places for cell in _cells(*at, 1, 1)], _pale(paint), edge=0)
-    done = [(row, column) for row, column, turn in rows.steps[:-1] if turn == rows.blocks - 1]
-    for row, column in done:
-        place = first + side * column, first + side * row
-        yield Rects(_cells(*place, side, side), _pale(RESULTS), edge=0)
+    yield from _done(rows)
     for key, x, y in (("weights", 0, first), ("matrix", first, 0), ("results", first, first)):
         at = (x, y) if key == "matrix" else (x, y + n)
         shift = {"dx": -8, "dy": 14, "anchor": "end"} if key == "matrix" else {"dy": 16}
         yield ChartText(*at, text_of(key), 13, bold=True, **shift)
 
 
-def _loaded(rows: TiledProduct) -> Iterator[tuple[Loads, float, float, Paint]]:
-    """Yield loads, corner and paint of the weights and of the matrix."""
-    yield rows.weight_loads, 0, rows.size + GAP, WEIGHTS
-    yield rows.matrix_loads, rows.size + GAP, 0, MATRIX
+def _done(rows: TiledProduct) -> Iterator[Mark]:
+    """Yield marks for the values that were loaded before, and for the results that are complete."""
+    first, side, each = rows.size + GAP, rows.side, range(rows.size)
+    for loads, x, y, paint, tile in _loaded(rows) if rows.counted else ():
+        before = [(x + j, y + i) for i in each for j in each
+                  if loads[i][j] and (i // side, j // side) != tile]  # fmt: skip
+        yield Rects([cell for at in before for cell in _cells(*at, 1, 1)], _pale(paint), edge=0)
+    for row, column, turn in rows.steps[:-1]:
+        if turn == rows.blocks - 1:
+            place = first + side * column, first + side * row
+            yield Rects(_cells(*place, side, side), _pale(RESULTS), edge=0)
+
+
+def _loaded(
+    rows: TiledProduct,
+) -> Iterator[tuple[Loads, float, float, Paint, tuple[int, int]]]:
+    """Yield loads, corner, paint and current tile of the weights and of the matrix."""
+    row, column, turn = rows.at
+    yield rows.weight_loads, 0, rows.size + GAP, WEIGHTS, (row, turn)
+    yield rows.matrix_loads, rows.size + GAP, 0, MATRIX, (turn, column)
 
 
 def _tiles(rows: TiledProduct) -> Iterator[Mark]:
@@ -324,7 +334,7 @@ def _counted(rows: TiledProduct) -> Iterator[Mark]:
         yield Rect(x, x + 1, top, top + count, "limit", inset=1.5)
     if ROOM / (2 * rows.size + GAP) < LEGIBLE:
         return
-    for loads, left, top, _ in _loaded(rows):
+    for loads, left, top, *_ in _loaded(rows):
         for i, line in enumerate(loads):
             for j, count in enumerate(line):
                 if count:
