@@ -16,16 +16,13 @@ views.shifted_copies("vgg16", "conv3_2", step=1, only=("step",))
 #
 # You will be able to
 #
-# - explain which copies lowering writes, and find a pixel in each of them,
-# - calculate the bytes of the copies on paper, for a layer and for a network,
+# - find a pixel in every copy that lowering writes,
+# - calculate the bytes of the copies on paper,
 # - explain what the copy is made for, and measure ways to convolve that need less memory.
 #
 # Words: [lowering (im2col)](glossary.md), [matrix product](glossary.md), [stride](glossary.md),
 # [same padding](glossary.md), [tile](glossary.md),
 # [cache](glossary.md), [offset table](glossary.md).
-
-# %% [markdown]
-# Two questions about the lesson before:
 
 # %%
 lesson.recall("03.part")
@@ -61,12 +58,6 @@ lesson.predict("03.stride")
 # %% tags=["solution", "picture-stride"]
 lesson.predict("03.stride").guess(9, because="still 9 places in the window").revise("2.25").reveal()
 
-# %%
-lesson.change("03.pointwise")
-
-# %% tags=["solution"]
-lesson.change("03.pointwise").guess("nothing").reveal()
-
 # %% [markdown]
 # ## How much is copied in a whole network?
 
@@ -100,8 +91,7 @@ def im2col(image, k):
 
 # %% [markdown]
 # By definition, `y[o, i, j]` is the sum of `w[o, c, ky, kx] · image[c, i + ky, j + kx]` over all c,
-# ky and kx. The algorithm `direct` runs these loops. With the copy, **one product** computes all
-# sums. The values here are whole numbers, so nothing is rounded:
+# ky and kx. `direct` runs these loops. With the copy, **one product** computes all sums:
 
 # %%
 import memlab
@@ -127,9 +117,9 @@ lesson.predict("03.tile")
 lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# Follow the curve from the largest workspace to the smallest. Does the time fall too? A text says
-# that direct convolution is slow, and that this is why it is lowered.<sup>A14</sup> Which point of
-# the curve does the text mean? Which other point copies nothing?
+# Follow the curve to the smallest workspace. Does the time fall too? A text says that direct
+# convolution is slow, so it is lowered.<sup>A14</sup> Which point of the curve does the text mean?
+# Which other point copies nothing?
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
 # [is more workspace faster?](appendix/workspace.ipynb)
@@ -140,8 +130,7 @@ lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 # **Worked.** `conv1_2`, 1 image at a time. **Shapes:** a window has 64·3·3 values, and there are
 # 224·224 windows. **Bytes:** each value takes 4 bytes. **Lifetime:** the buffer lives inside 1
 # operation, and every image reuses it. **Peak:** the buffer counts if the peak is in this
-# operation. [In backward](appendix/col2im.ipynb) the buffer first holds the copy, and then the
-# gradient of the copy, which **col2im** adds up for each pixel.
+# operation. More: [lowering in backward](appendix/col2im.ipynb).
 
 # %%
 print(units.short(4 * 64 * 3 * 3 * 224 * 224))
@@ -172,7 +161,7 @@ exercise.check(lowered_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - The times are for 1 thread of your processor. Lesson 04 is about GPUs.
+# - The times are for 1 thread of your processor.
 # - The matrix product copies parts of its operands into buffers of its own. They are not planned.
 # - Other algorithms use workspace to save multiplications: Winograd,<sup>G5</sup> Fourier
 #   transforms.<sup>G7</sup>
@@ -191,13 +180,11 @@ lesson.predict("03.case").guess("copy").revise("same").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - Lowering writes k² copies of the input. With same padding and stride s, each copy is 1/s² of the
-#   input. A 1·1 window with stride 1 needs no copy.
-# - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: each one lives in 1 operation, and
-#   only the largest one counts.
+# - Lowering writes k² copies of the input, each 1/s² of it with same padding. A 1·1 window with
+#   stride 1 needs no copy.
+# - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: each one lives in 1 operation.
 # - The copy is made for one large matrix product. A tile or an offset table gives the same result
 #   with a small part of the bytes.
-# - Must the whole copy exist? No. Measure time and workspace before you choose.
 #
-# Next: [04 Lowering on CUDA](04_cuda.ipynb), an optional lesson: the same matrix, with one GPU
-# thread for each value. Or go on with [05 Mini-batch and vectors](05_vectors.ipynb).
+# Next: [04 Lowering on CUDA](04_cuda.ipynb), which is optional, or
+# [05 Mini-batch and vectors](05_vectors.ipynb).

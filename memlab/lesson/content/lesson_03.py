@@ -173,21 +173,6 @@ def kernels(n: Numbers) -> Truth:
         "places": f"{prod(node.shape[1:]):,}"})  # fmt: skip
 
 
-_POINT = {**_LAYER, "k": 1, "stride": 1, "batch": 128}
-
-
-@topic("03.pointwise", AnswerKind.CHOICE, _POINT, None, part=Purpose.CHANGE,
-       options=("input", "freed", "nothing"), gives=("matrix is the input",))  # fmt: skip
-def pointwise(n: Numbers) -> Truth:
-    """Answer of 03.pointwise: the reason why a 1x1 kernel needs no lowered copy, as its matrix is
-    the input."""
-    net = with_window(n)
-    node = net.by_name["conv"]
-    copied = workspace(plan(forward_by("im2col-batch", net)), "conv", n["batch"])
-    confusable_pairs = lowered(node, n["batch"]).nbytes == input_bytes(node, n["batch"])
-    return Truth("input" if confusable_pairs and not copied else "freed" if copied else "nothing")
-
-
 # -- a whole network ----------------------------------------------------------------------------
 
 _NETWORKS = ("resnet18", "resnet34", "resnet101", "googlenet_bn", "vgg13", "alexnet")
