@@ -17,6 +17,8 @@ from .pictures.explain.view import ExplainedModel as ExplainedModel
 from .pictures.explain.view import explain as explain
 from .pictures.gradient_histogram import GradientHistogram as GradientHistogram
 from .pictures.gradient_histogram import gradient_histogram as gradient_histogram
+from .pictures.graphics_cards import GraphicsCards as GraphicsCards
+from .pictures.graphics_cards import graphics_cards as graphics_cards
 from .pictures.idle import IdleMaps as IdleMaps
 from .pictures.idle import idle as idle
 from .pictures.live.view import View as View
@@ -40,6 +42,8 @@ from .pictures.recompute import Recompute as Recompute
 from .pictures.recompute import recompute as recompute
 from .pictures.remedies.view import ComparedRemedies as ComparedRemedies
 from .pictures.remedies.view import remedies as remedies
+from .pictures.reuse import ReusedMemory as ReusedMemory
+from .pictures.reuse import reuse as reuse
 from .pictures.running_sum import RunningSum as RunningSum
 from .pictures.running_sum import running_sum as running_sum
 from .pictures.shared_tile import SharedTile as SharedTile

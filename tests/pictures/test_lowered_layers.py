@@ -1,6 +1,7 @@
 """All lowered matrices of a network, against the plan of the network and the published ratio."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -33,9 +34,10 @@ def test_its_ratio_is_the_answer_of_the_card_on_any_numbers():
 def test_each_layer_has_two_bars_and_an_empty_one_where_nothing_is_copied():
     view = views.lowered_layers("resnet50", 1)
     (chart,) = charts(view)
-    assert len(chart.marks) == 2 * 53
-    assert [mark.look == "rule" for mark in chart.marks[1::2]].count(True) == 33
-    assert [mark.y1 for mark in chart.marks[::2]] == view.rows.inputs
+    marks: list[Any] = list(chart.marks)
+    assert len(marks) == 2 * 53
+    assert [mark.look == "rule" for mark in marks[1::2]].count(True) == 33
+    assert [mark.y1 for mark in marks[::2]] == view.rows.inputs
     assert "In 33 of the 53 layers the window is 1·1 with stride 1." in view.text()
 
 

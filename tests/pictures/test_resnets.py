@@ -29,6 +29,7 @@ VIEWS: dict[str, Callable[[str], Any]] = {
     "idle": views.idle,
     "explain": views.explain,
     "remedies": lambda name: views.remedies(name, 256),
+    "reuse": views.reuse,
 }
 OF_ITS_TIME = {"02.total"}
 """Cards that judge a text which counts v1."""

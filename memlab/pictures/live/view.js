@@ -116,7 +116,7 @@ function render({ model, el }) {
     let place = null;
     for (const control of controls()) {
       if (control.kind === "button") {
-        (control.place === "below" ? below : buttons).append(button(control));
+        ({ below, more: hidden }[control.place] ?? buttons).append(button(control));
         continue;
       }
       if (control.kind === "radio") { row.append(choice(control)); continue; }
