@@ -22,6 +22,8 @@ from .pictures.graphics_cards import graphics_cards as graphics_cards
 from .pictures.idle import IdleMaps as IdleMaps
 from .pictures.idle import idle as idle
 from .pictures.live.view import View as View
+from .pictures.lowered_layers import LoweredLayers as LoweredLayers
+from .pictures.lowered_layers import lowered_layers as lowered_layers
 from .pictures.memory.view import Memory as Memory
 from .pictures.memory.view import memory as memory
 from .pictures.memory_rate import MemoryRate as MemoryRate

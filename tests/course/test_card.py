@@ -553,6 +553,25 @@ def test_the_answer_is_shown_before_what_follows_it_has_run(shell, amount):
     assert view.slot.outputs == ()
 
 
+def test_a_picture_that_takes_long_shows_how_far_it_is(shell, amount):
+    view, shown = views.prediction_card(amount), []
+
+    @amount.then
+    def slow():
+        reveals.tell_progress("offsets", 2, 6)
+        (waits,) = view.slot.outputs
+        shown.append(waits["data"])
+
+    display(amount)
+    send(view, event("guess", "1 kB"), event("lock"), event("reveal"))
+    ((html, text),) = [(data["text/html"], data["text/plain"]) for data in shown]
+    assert text.startswith("Measuring offsets: 2 of 6 are done after 0 s")
+    assert '<progress value="2" max="6"></progress>' in html
+    assert view.slot.outputs == ()
+    reveals.tell_progress("offsets", 3, 6)  # no card waits any more
+    assert view.slot.outputs == ()
+
+
 def test_what_takes_long_says_how_long_beforehand():
     for name, seconds in (("03.tile", 20), ("05.maps", 10), ("06.dark", 15)):
         card = Card(topics()[name])

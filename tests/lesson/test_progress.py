@@ -347,7 +347,15 @@ def test_an_old_file_is_read_and_shown(path):
     assert "  copy  9      none      right   1" in progress.text(progress.read(path), path)
 
 
-DELETED = ("02.total", "04.stride", "05.fill", "06.mask_bytes", "08.runs", "00.mebibytes")
+DELETED = (
+    "02.total",
+    "03.pointwise",
+    "04.stride",
+    "05.fill",
+    "06.mask_bytes",
+    "08.runs",
+    "00.mebibytes",
+)
 """Cards and exercises that older versions asked."""
 
 

@@ -195,14 +195,27 @@ def _() -> Any:
 # -- a tile in shared memory ----------------------------------------------------------------------
 
 
-@case("shared_tile", "nobody served yet")
+@case("shared_tile", "not counted")
 def _() -> Any:
-    return views.shared_tile(2, 6, served=False)
+    return views.shared_tile(2, 6, step=10, counted=False, only=("step",))
 
 
-@case("shared_tile", "one value")
+@case("shared_tile", "the last step")
 def _() -> Any:
-    return views.shared_tile(1, 16)
+    return views.shared_tile(step=8)
+
+
+@case("shared_tile", "small cells")
+def _() -> Any:
+    return views.shared_tile(1, 16, step=300)
+
+
+# -- all layers of a network ----------------------------------------------------------------------
+
+
+@case("lowered_layers", "a copy in every layer")
+def _() -> Any:
+    return views.lowered_layers("alexnet", 1)
 
 
 # -- totals of a step -----------------------------------------------------------------------------
