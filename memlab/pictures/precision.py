@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from memlab import optimizers, strings, units
-from memlab.errors import InputError
+from memlab.errors import InputError, true_or_false
 from memlab.formats import FORMATS, STORED
 from memlab.ledger.ledger import evaluate
 from memlab.networks import zoo
@@ -265,7 +265,7 @@ class Precision:
     @property
     def origin(self) -> StorageChoice:
         """Choice that the user starts from."""
-        return self.ways[STARTS.index(self.start)]
+        return next(way for way in self.ways if way.name == self.start)
 
     @property
     def now(self) -> StorageChoice:
@@ -391,14 +391,16 @@ def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
 
 
 def precision_of(
-    network: Network, optimizer: str, batch: int, start: str, chosen: Formats
+    network: Network, optimizer: str, batch: int, start: str, chosen: Formats, others: bool = True
 ) -> Precision:
-    """Return the study of some formats. ``chosen`` holds the formats of ``OFFERED``, by role.
+    """Return the study of some formats. ``chosen`` holds the formats of ``OFFERED``, by role; without
+    ``others`` there is no starting mode beside fp32 and ``start``.
 
     Raises:
         InputError: formats that ``memlab.precision`` or ``memlab.eight_bit_states`` refuses.
     """
-    recipes = {name: recipe(network, optimizer, name, {}) for name in STARTS}
+    recipes = {name: recipe(network, optimizer, name, {}) for name in STARTS
+               if others or name in (start, STARTS[0])}  # fmt: skip
     changed = tuple(_change(role, chosen[role]) for role in OFFERED
                     if role in chosen and chosen[role] != usual(start)[role])  # fmt: skip
     if changed:
@@ -483,6 +485,10 @@ class FormatsByRole(SteadyView[Precision]):
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, stays=True, code="always",
     )  # fmt: skip
+    others = Setting[bool](
+        doc="whether the formats that it does not start from have a row too", default=True,
+        check=lambda given: true_or_false("others", given), fixed=True,
+    )  # fmt: skip
     numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(
         doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False
@@ -494,7 +500,7 @@ class FormatsByRole(SteadyView[Precision]):
 
     def study(self, now: State) -> Precision:
         chosen = {role: getattr(now, role) for role in OFFERED}
-        return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen)
+        return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen, now.others)
 
     def needs(self, now: State, rows: Precision) -> Needs:
         return tuple(max(way.totals[side] for way in rows.ways) for side in (0, 1))
