@@ -160,11 +160,9 @@ def half(n: Numbers) -> Truth:
     right = next((name for bound, name in bounds if idle <= bound), "most")
     twice = filled({**n, "batch": 2 * n["batch"]})
     told = {
-        "columns": f"{least.count:,}", "lanes": filled_lanes.lanes, "idle": least.idle,
-        "share": least.share, "less": three_digits(filled_lanes.nbytes),
-        "whole": three_digits(whole.nbytes),
-        "twice": 2 * n["batch"], "more": three_digits(twice.nbytes),
-        "linear": filled_lanes.both[0].share,
+        "idle": least.idle, "share": least.share, "linear": filled_lanes.both[0].share,
+        "less": three_digits(filled_lanes.nbytes), "whole": three_digits(whole.nbytes),
+        "more": three_digits(twice.nbytes),
     }  # fmt: skip
     return Truth(right, seen=told)
 
@@ -215,11 +213,8 @@ def _ratio(n: Numbers) -> Truth:
     ]
     if "inputs" not in n:
         causes[0] = Mistake("maps_alone", Fraction(batch))
-    told = {
-        "weights": three_digits(weights), "one": three_digits(one), "many": three_digits(many),
-        "before": three_digits(weights + one), "after": three_digits(weights + many),
-        "operations": 2 * batch, "places": f"{n.get('size', 1) ** 2:,}",
-    }  # fmt: skip
+    told = {"weights": three_digits(weights), "one": three_digits(one), "operations": 2 * batch,
+            "places": f"{n.get('size', 1) ** 2:,}"}  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
 
 
