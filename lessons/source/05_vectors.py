@@ -35,8 +35,8 @@ lesson.recall("05.quarter").guess(4).reveal()
 # %% [markdown]
 # ## Which bytes grow with the batch?
 #
-# A layer computes, and it moves bytes: it reads its weights and its input, and writes its output. The
-# arithmetic for an image is the same at every batch. Are the bytes the same too?
+# A layer computes, and it moves bytes: it reads its weights and its input, and writes its output.
+# The arithmetic for an image is the same at every batch. Are the bytes the same too?
 
 # %%
 lesson.predict("05.weights")
@@ -63,8 +63,8 @@ views.batch_times(("linear-4096", "pixels"), progress=False)
 # **vectors**, typically of 1024 bits: one instruction computes 32 values of 32 bits together, each
 # in its own **lane**. If each image fills one lane, a batch needs 32 images.
 #
-# A layer is a matrix product, and the columns of the result are the values that fill the lanes. In a
-# linear layer, each image is one column. And in a convolution?
+# A layer is a matrix product, and the columns of the result are the values that fill the lanes. In
+# a linear layer, each image is one column. And in a convolution?
 
 # %%
 lesson.predict("05.columns")

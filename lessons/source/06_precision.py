@@ -54,9 +54,9 @@ lesson.predict("06.update").guess("other", because="bf16 has few bits").revise("
 # %% [markdown]
 # ## Does the model state shrink?
 #
-# **Mixed precision** stores parameters, their gradients and the feature maps in 16 bits, and updates
-# the parameters in fp32 (Micikevicius et al., 2018). The **model state** is everything that is kept
-# for the parameters: their values, gradients and optimizer state.<sup>F1</sup>
+# **Mixed precision** stores parameters, their gradients and the feature maps in 16 bits, and
+# updates the parameters in fp32 (Micikevicius et al., 2018). The **model state** is everything that
+# is kept for the parameters: their values, gradients and optimizer state.<sup>F1</sup>
 
 # %%
 lesson.predict("06.state")
@@ -159,8 +159,8 @@ views.case("06")
 # %% [markdown]
 # ## Key points
 #
-# - **The activations halve** in mixed precision. A step of ResNet-50 (Adam, batch 32) needs 0.574 of
-#   its fp32 peak, and 0.357 with feature and gradient maps in 8 bits. One text says a half or a
+# - **The activations halve** in mixed precision. A step of ResNet-50 (Adam, batch 32) needs 0.574
+#   of its fp32 peak, and 0.357 with feature and gradient maps in 8 bits. One text says a half or a
 #   quarter.<sup>A13</sup> Another doubles the batch, and saves nothing.<sup>A6</sup>
 # - **The model state does not halve.** For Adam, mixed precision has 2+2+4+4+4 B per parameter, and
 #   fp32 has 4+4+4+4. 8-bit states make it smaller.

@@ -277,7 +277,11 @@ class Precision:
         """Return the finding: the choice, and what it changes."""
         if self.changed:
             what = listed(self.changed)
-            return text_of("finding.yours", what=what), ", ".join(self._clauses())
+            clauses = self._clauses()
+            said = (
+                text_of("finding.two", first=clauses[0], second=clauses[1]) if clauses[1:] else ""
+            )
+            return text_of("finding.yours", what=what), said or clauses[0]
         if self.now is self.first:
             return text_of("finding.way", name=self.start), text_of(
                 "finding.first", bytes=self.now.digits
@@ -393,8 +397,8 @@ def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
 def precision_of(
     network: Network, optimizer: str, batch: int, start: str, chosen: Formats, others: bool = True
 ) -> Precision:
-    """Return the study of some formats. ``chosen`` holds the formats of ``OFFERED``, by role; without
-    ``others`` there is no starting mode beside fp32 and ``start``.
+    """Return the study of some formats. ``chosen`` holds the formats of ``OFFERED``, by role;
+    without ``others`` there is no starting mode beside fp32 and ``start``.
 
     Raises:
         InputError: formats that ``memlab.precision`` or ``memlab.eight_bit_states`` refuses.
@@ -445,7 +449,7 @@ class FormatsByRole(SteadyView[Precision]):
 
     >>> view = memlab.views.precision("resnet18")
     >>> print(str(view).split("\n")[0])
-    In mixed fp16 maps halve, the model state does not
+    In mixed fp16 activations halve, and the model state does not
     """
 
     name, made_by = "precision", "precision"

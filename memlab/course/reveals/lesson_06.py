@@ -12,17 +12,22 @@ from memlab.pictures.number import NumberBits, number
 from memlab.pictures.precision import FormatsByRole, precision
 from memlab.pictures.training_curves import TrainingCurves, training_curves
 
+CHANGED = ("start_from", "optimizer_state", "feature_map", "gradient_map", "batch")
+"""Settings that the change after the card needs."""
+
 
 @reveal("06.update")
 def first_sum(turn: Attempt) -> NumberBits:
     """Sum of the weight and the first update, and the values beside it."""
-    return number(str(1 + Decimal(turn.numbers["step"])), turn.numbers["format"])
+    value = str(1 + Decimal(turn.numbers["step"]))
+    return number(value, turn.numbers["format"], only=("value", "format", "step"))
 
 
 @reveal("06.state")
 def formats_by_role(turn: Attempt) -> FormatsByRole:
     """Model state and activations of ResNet-50 with the optimizer of the question."""
-    return precision("resnet50", 32, turn.numbers["optimizer"], start_from=turn.numbers["mode"])
+    n = turn.numbers
+    return precision("resnet50", 32, n["optimizer"], start_from=n["mode"], only=CHANGED)
 
 
 @reveal("06.dark")

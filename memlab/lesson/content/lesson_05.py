@@ -109,8 +109,8 @@ def _columns_causes(name: str, least: Node) -> list[Mistake]:
        lambda chance: {"network": chance.choice(_NETWORKS)},
        counted=True, stops=_COUNTS,
        words=lambda n: {**n, "label": zoo.build(n["network"]).label},
-       gives=("output place", "output places", "output position", "output positions", "B·Ho·Wo", "7·7 places", "7·7 =",
-              "from pixels"),
+       gives=("output place", "output places", "output position", "output positions",
+              "B·Ho·Wo", "7·7 places", "7·7 =", "from pixels"),
        shows=({"convolution": "7x7"},))  # fmt: skip
 def columns(n: Numbers) -> Truth:
     """Answer of 05.columns: columns of a network's smallest lowered matrix at batch 1, by its

@@ -1,7 +1,7 @@
 """Lesson 06, precision.
 
-Cards: a small update, the model state, gradients that become 0. Exercise: the bytes of a model state
-in few bits.
+Cards: a small update, the model state, gradients that become 0. Exercise: the bytes of a model
+state in few bits.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ RECORDING = recorded_figures.FOLDER / "recorded" / "05-maps.json"
 STOPS = experiment.BATCHES
 EQUAL = 1.05
 """Ratio of two times up to which they count as equal."""
-TALL, NAMES = 300, 230
+TALL, NAMES = 240, 230
 """Pixels: height of the chart, and the room for the names of the curves."""
 
 
