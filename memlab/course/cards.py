@@ -63,7 +63,7 @@ class PredictionCard(Widget):
         self.card, self.width = card, WIDEST
         self._entered: dict[tuple[int, str], str] = {}
         self._followed: dict[tuple[Callable[..., Any], int], list[Output]] = {}
-        self._slot, self.working = Slot(), False
+        self.slot, self.working = Slot(), False
         self.picture = reveals.picture_of(card.topic.name)
         super().__init__()
         card.watch(self._follow)
@@ -87,8 +87,12 @@ class PredictionCard(Widget):
                 options, the result, its explanation, and a line for each earlier attempt.
         """
         turn, wide = self.card.now, width or WIDEST
-        figures = _bars(turn) if turn.revealed and not self.is_followed else []
-        chart = [_chart(figures, turn.topic.kind, wide)] if figures else []
+        figures = _bars(turn) if turn.revealed else []
+        chart: list[PageBlock] = []
+        if figures and not self.is_followed:
+            chart = [_chart(figures, turn.topic.kind, wide)]
+        elif figures and alone:
+            chart = [Paragraphs([f"{bar.name}: {bar.label}" for bar in figures], 13, gap=8)]
         blocks = [*_asked(turn), *chart, *_told(self.card.rounds)] if alone else chart
         return Page(sentences.question(turn), blocks, wide, titled=False)
 
@@ -237,11 +241,11 @@ class PredictionCard(Widget):
         return status + (strings.get("card.control.comma", number=comma[0]) if comma else "")
 
     def _says(self) -> str:
-        """Return the words for a screen reader: the revealed picture and the diagnosis, or the
-        question on new numbers."""
+        """Return the words for a screen reader: the answer beside the guesses, or the question
+        on new numbers; the lines below the picture are read aloud themselves."""
         turn = self.card.now
         if turn.revealed:
-            return " ".join([f"{spoken(turn)}.", *sentences.diagnoses(turn)])
+            return f"{spoken(turn)}."
         return sentences.question(turn) if turn.open and turn.again else ""
 
     def __repr__(self) -> str:
@@ -257,7 +261,7 @@ class PredictionCard(Widget):
     @cached_property
     def container(self) -> VBox:
         """Card with the place under its answer; the place is empty until the answer is revealed."""
-        container = VBox([self, self._slot])
+        container = VBox([self, self.slot])
         container.add_class("memlab-asked")
         return container
 
@@ -291,17 +295,17 @@ class PredictionCard(Widget):
         """
         now, functions = self.card.now, self._functions()
         if now.revealed and any(key not in self._followed for key in functions):
-            self._slot.outputs = (working(self.card.topic),)
+            self.slot.outputs = (working(self.card.topic),)
             try:
                 self.refresh()
                 for key, function in functions.items():
                     if key not in self._followed:
                         self._followed[key] = outputs_of(function, self.card.topic.name)
             finally:
-                self._slot.outputs = self._outputs()
+                self.slot.outputs = self._outputs()
         else:
-            self._slot.outputs = self._outputs()
-        return list(self._slot.outputs)
+            self.slot.outputs = self._outputs()
+        return list(self.slot.outputs)
 
     def _functions(self) -> dict[tuple[Callable[..., Any], int], Callable[[], Any]]:
         """Return the functions whose outputs stand under the current answer, by a key: the picture

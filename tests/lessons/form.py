@@ -159,7 +159,7 @@ def blocks(lesson: Lesson) -> list[str]:
 
 
 def opening(lesson: Lesson) -> list[str]:
-    """Title and minutes, then something that moves or the case as a card, before all other words."""
+    """Title and minutes, then what moves or the case as a card, before all other words."""
     breaks = []
     head = lesson.of("markdown")[0].source.split("\n\n") if lesson.of("markdown") else []
     if len(head) > OPENING:
