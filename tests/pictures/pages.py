@@ -125,7 +125,7 @@ def _() -> Any:
 @case("precision", "fp32 alone")
 def _() -> Any:
     view = views.precision(start_from="fp32", others=False)
-    view.change(feature_map="fp16", gradient_map="fp16")
+    view.feature_map = "fp16"
     return view
 
 

@@ -85,11 +85,11 @@ def test_each_way_is_read_from_its_figures() -> None:
         "Per sample, it reads 67.1 MB of weights at batch 1 and 524 kB at batch 128."
     )
     assert samples == (
-        "Convolution, lanes from samples: 8.00 times less time per sample at batch 8 than at batch "
+        "Convolution by samples: 8.00 times less time per sample at batch 8 than at batch "
         "1. Batch 8 fills its 8 lanes. From there on the time is the same, within 10 %."
     )
     assert pixels == (
-        "Convolution, lanes from pixels: the same time per sample at every batch, within 8 %. "
+        "Convolution by pixels: the same time per sample at every batch, within 8 %. "
         "At batch 1, its 196 output positions already fill 196 of 200 lanes, in vectors of 8."
     )
     falls = "times less time per sample at batch 128 than at batch 1"
@@ -105,7 +105,7 @@ def test_a_way_has_one_ratio_also_where_its_least_is_not_at_the_end() -> None:
     assert batches.ends(found) == "80.0 µs to 8.00 µs: 10.0 ×"
     assert batches.against(found, 1) == "10.0"
     assert batches.reading(found, 8).startswith(
-        "Convolution, lanes from samples: 10.0 times less time per sample at batch 16 than at "
+        "Convolution by samples: 10.0 times less time per sample at batch 16 than at "
         "batch 1. Batch 8 fills"
     )
 
@@ -114,8 +114,8 @@ def test_figures_that_show_something_else_are_said_as_they_are() -> None:
     less = "times less time per sample at batch 4 than at batch 1."
     assert BatchTimes(ODD).sentences == [
         "Linear layer, 1024 to 1024: the same time per sample at every batch, within 0 %.",
-        f"Convolution, lanes from samples: 2.00 {less}",
-        f"Convolution, lanes from pixels: 3.00 {less}",
+        f"Convolution by samples: 2.00 {less}",
+        f"Convolution by pixels: 3.00 {less}",
         "Plain loop, 1 lane: no less time per sample at batch 4 than at batch 1. "
         "The longest time per sample is 4.00 times the shortest.",
     ]

@@ -66,6 +66,11 @@ class LayerBytes:
         return self.total / self.batch / self.alone
 
     @property
+    def images(self) -> str:
+        """The batch in words: ``'16 images'``."""
+        return text_of(f"row.{'one' if self.batch == 1 else 'several'}", batch=self.batch)
+
+    @property
     def headline(self) -> str:
         """The finding in a sentence; its stressed part stands between asterisks."""
         values = {"one": three_digits(self.alone), "total": three_digits(self.total)}
@@ -88,7 +93,7 @@ class LayerBytes:
             amounts = (layer.batch, layer.weights, layer.batch * layer.each, layer.total,
                        round(layer.total / layer.batch))  # fmt: skip
             rows.append([f"{amount:,}" for amount in amounts])
-        return Table([text_of(f"head.{key}") for key in keys], rows)
+        return Table([text_of(f"head.{key}") for key in keys], rows, drawn=False, gap=6)
 
 
 def layers_of(network: Network) -> dict[str, Node]:
@@ -169,7 +174,7 @@ class BytesOfLayer(View[LayerBytes]):
         old = old if old and old.at(1) == layer.at(1) else None
         runs = [(part, bool(at % 2)) for at, part in enumerate(layer.headline.split("*")) if part]
         blocks: list[PageBlock] = [Paragraphs([runs], 16, gap=3), Paragraphs(layer.sentence, 13)]
-        blocks += _charts(layer, old, scene.width)
+        blocks += [*_charts(layer, old, scene.width), layer.table()]
         return Page(text_of("title"), blocks, scene.width, self.says(scene), titled=False)
 
 
@@ -188,24 +193,22 @@ def _bars(layer: LayerBytes, old: LayerBytes | None) -> Chart:
     """Return the bytes of one image and of the batch as bars, on an axis that holds every batch of
     the slider."""
     scale = bytes_over(layer.at(STOPS[-1]).total)
-    marks: list[Mark] = []
-    for row, each in enumerate((layer.at(1), layer)):
-        marks += _bar(row, each)
+    rows = layer.at(1), layer
+    marks = [mark for row, each in enumerate(rows) for mark in _bar(row, each)]
+    told = [f"{each.images}: {three_digits(each.total)}" for each in rows]
     before = [Rect(0, old.total, 1, 2, thick=BAR + 6)] if old and old.batch != layer.batch else []
     return Chart(scale, Band(2, 0), marks, 2 * ROW, Axis(), left=NAMES, right=TOTAL, above=26,
-                 previous=before, told=layer.table(), gap=8)  # fmt: skip
+                 previous=before, told=told, gap=8)  # fmt: skip
 
 
 def _bar(row: int, layer: LayerBytes) -> Iterator[Mark]:
     """Yield the marks of a bar: its name, weights, images and total."""
-    key = "one" if layer.batch == 1 else "several"
-    name = text_of(f"row.{key}", batch=layer.batch)
-    yield ChartText(0, row + 0.5, name, 13, "end", dx=-8, dy=5)
+    yield ChartText(0, row + 0.5, layer.images, 13, "end", dx=-8, dy=5)
     for first, nbytes, look, what in (
         (0, layer.weights, WEIGHTS, "weights"),
         (layer.weights, layer.batch * layer.each, IMAGES, "images"),
     ):
-        fact = Fact(f"{name}, {text_of(f'head.{what}')}", units.exact(nbytes))
+        fact = Fact(f"{layer.images}, {text_of(f'head.{what}')}", units.exact(nbytes))
         yield Rect(first, first + nbytes, row, row + 1, look, thick=BAR, fact=fact)
     total = three_digits(layer.total)
     yield ChartText(layer.total, row + 0.5, total, 13, dx=8, dy=5, bold=True)
