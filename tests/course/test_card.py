@@ -17,7 +17,7 @@ from IPython.display import display
 import memlab
 from memlab import lesson, notebook_hooks, strings, views, zoo
 from memlab.course import reveals
-from memlab.course.cards import WIDEST, prediction_card, working
+from memlab.course.cards import WIDEST, prediction_card, unseen, working
 from memlab.errors import InputError
 from memlab.free_memory import Room
 from memlab.lesson import sentences
@@ -25,7 +25,6 @@ from memlab.lesson.card import Card
 from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth, topics
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import Mistake
-from memlab.notebook_display import unseen
 from memlab.pictures.live import outputs
 from memlab.pictures.live.outputs import REQUIRED
 from memlab.runtime import memory_guard
@@ -127,7 +126,9 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
         *("diagnosed", "7.9 MB", "It grows."),
     )
     assert list(shown["verdict"]) == [("guess", "your guess", "7.9 MB", "It grows.")]
-    assert [line.text for line in shown["lines"]] == ["Too large. Did you count bits instead of bytes?"]
+    assert [line.text for line in shown["lines"]] == [
+        "Too large. Did you count bits instead of bytes?"
+    ]
     assert names(view) == ["guess", "revise", "reveal"]
     assert view.now_["layout"]["next"] == "guess"
     assert control(view, "guess")["value"] == ""
@@ -250,7 +251,10 @@ def test_a_malformed_guess_is_refused_and_stays_in_the_box(amount):
         assert control(view, "guess")["value"] == "6.4"
         assert amount.now.open
     shown = send(view, event("guess", "6.4 MB"))
-    assert (shown["error"], shown["status"]) == ("", "6.4 MB is read as 6,400,000 B. It is not locked yet.")
+    assert (shown["error"], shown["status"]) == (
+        "",
+        "6.4 MB is read as 6,400,000 B. It is not locked yet.",
+    )
 
 
 @pytest.mark.parametrize("kind", [AnswerKind.AMOUNT, AnswerKind.CHOICE])

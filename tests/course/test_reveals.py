@@ -1,48 +1,63 @@
-"""Pictures under the answers: each fits the truth of its card, also on new numbers."""
+"""Pictures under the answers of cards: one for each question that has one, on any numbers."""
 
 import random
-from fractions import Fraction
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
-from memlab.course.reveals import picture_of
+from memlab.course import reveals
 from memlab.lesson.card_question import Attempt, topics
+from tests.quick import apart
 
-SHOWN = {
-    "05.weights": lambda view, n, truth: truth.value == Fraction(view.rows.total, view.rows.alone),
-    "05.maps": lambda view, n, truth: truth.value == Fraction(view.rows.total, view.rows.alone),
-    "05.columns": lambda view, n, truth: view.rows.both[1].count == truth.value,
-    "05.half": lambda view, n, truth: (
-        str(view.rows.both[1].idle) == str(truth.seen["idle"]) and view.rows.batch == n["batch"]
-    ),
-    "06.update": lambda view, n, truth: (view.rows.held == 1) == (truth.value == "same"),
-    "06.state": lambda view, n, truth: (
-        (view.rows.first.per_parameter, view.rows.now.per_parameter)
-        == (truth.seen["before"], truth.seen["after"])
-    ),
-}  # fmt: skip
-"""Questions, and whether the picture of their answer shows their truth."""
+TALLEST = 640
+"""Pixels of a picture of the stored width: with its controls it fills a laptop's screen."""
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_the_picture_shows_the_truth_on_any_numbers(name: str) -> None:
-    topic, picture = topics()[name], picture_of(name)
+def names() -> list[str]:
+    return [name for name in topics() if reveals.picture_of(name)]
+
+
+def is_slow(name: str) -> bool:
+    return topics()[name].seconds > 0
+
+
+def test_every_picture_belongs_to_a_question():
+    for module in iter_modules(reveals.__path__):
+        import_module(f"{reveals.__name__}.{module.name}")
+        lesson = module.name.removeprefix("lesson_")
+        assert any(name.startswith(lesson) for name in reveals._PICTURES)
+    assert reveals._PICTURES.keys() <= topics().keys()
+
+
+def test_two_modules_have_no_picture_for_one_question(monkeypatch):
+    monkeypatch.setattr(reveals, "_PICTURES", {})
+
+    def first(turn: Attempt) -> None:
+        return None
+
+    def second(turn: Attempt) -> None:
+        return None
+
+    second.__module__ = "elsewhere"
+    assert reveals.reveal("02.halve")(first) is first
+    with pytest.raises(ValueError, match=r"two pictures belong to .02\.halve."):
+        reveals.reveal("02.halve")(second)
+
+
+def test_a_question_without_a_picture_has_none():
+    assert reveals.picture_of("02.reads") is None
+    assert reveals.picture_of("own.question") is None
+
+
+@pytest.mark.parametrize("name", apart(names(), is_slow))
+def test_a_picture_is_made_for_any_numbers(name):
+    question = topics()[name]
+    picture = reveals.picture_of(name)
     assert picture is not None
-    assert topic.draw is not None
-    chance = random.Random(name)
-    for numbers in (topic.first, *(topic.draw(chance) for _ in range(4))):
-        truth = topic.truth(numbers)
-        view = picture(Attempt(topic, numbers, truth=truth, revealed=True))
-        assert SHOWN[name](view, numbers, truth), dict(numbers)
-
-
-def test_the_trainings_of_a_card_are_made_once() -> None:
-    from memlab.lesson.content.lesson_06 import trainings
-
-    topic, picture = topics()["06.dark"], picture_of("06.dark")
-    assert picture is not None
-    truth = topic.truth(topic.first)
-    view = picture(Attempt(topic, topic.first, truth=truth, revealed=True))
-    made = trainings(topic.first["epochs"])
-    assert [curve.history for curve in view.curves] == [*made.values()]
-    assert all(curve.history is made[curve.name] for curve in view.curves)
+    drawn = [question.draw(random.Random(seed)) for seed in range(2)] if question.draw else []
+    for numbers in (question.first, *drawn):
+        view = picture(Attempt(question, numbers, revealed=True))
+        page = view.page()
+        assert page.text().strip()
+        assert page.svg().height <= TALLEST

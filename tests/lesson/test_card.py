@@ -220,7 +220,10 @@ def test_a_sentence_without_a_factor_stays(ask, monkeypatch, said):
 
 
 def test_an_address_is_neither_too_small_nor_too_large(ask):
-    assert sentences.hint(ask(near=False).guess("1 B").now) == "The answer is another one. Count again."
+    assert (
+        sentences.hint(ask(near=False).guess("1 B").now)
+        == "The answer is another one. Count again."
+    )
 
 
 def test_a_guess_is_locked_and_stays(card):
@@ -409,7 +412,10 @@ def test_who_watches_is_told_of_every_change(card):
 
 
 def test_a_ratio_of_0_is_said_plainly(ask):
-    assert "Either your guess or the answer is 0." in ask(AnswerKind.TIMES, Fraction(0)).guess(2).reveal().text()
+    assert (
+        "Either your guess or the answer is 0."
+        in ask(AnswerKind.TIMES, Fraction(0)).guess(2).reveal().text()
+    )
 
 
 def test_a_right_guess_in_the_other_unit_gets_a_note(card):
