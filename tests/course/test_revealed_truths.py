@@ -1,4 +1,4 @@
-"""Pictures under the answers: each fits the truth of its card, also on new numbers."""
+"""Pictures under the answers of lessons 05 and 06: each shows the truth of its card."""
 
 import random
 from fractions import Fraction
