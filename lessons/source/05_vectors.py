@@ -143,7 +143,10 @@ exercise.check(vectors)
 # ## The case so far
 
 # %%
-views.case("05")
+lesson.predict("05.case")
+
+# %% tags=["solution"]
+lesson.predict("05.case").guess("three").reveal()
 
 # %% [markdown]
 # ## Key points
