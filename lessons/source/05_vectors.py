@@ -10,13 +10,13 @@ views.batch_speed()
 
 # %% [markdown]
 # Move **Batch** to 32. In the linear layer an image takes far less time than at batch 1, and in the
-# convolution about as much. Why? And what does an often quoted text say instead?
+# convolution about as much. Why?
 #
 # You will be able to
 #
 # - say which bytes of a layer a larger batch shares,
 # - say which layers fill the lanes of a vector at batch 1,
-# - take an argument apart, and test each of its steps.
+# - test an argument step by step.
 #
 # Words: [mini-batch](glossary.md), [vector](glossary.md), [lane](glossary.md).
 
@@ -35,8 +35,8 @@ lesson.recall("05.quarter").guess(4).reveal()
 # %% [markdown]
 # ## Which bytes grow with the batch?
 #
-# A layer computes, and it moves bytes: it reads its weights and its input, and writes its output.
-# The arithmetic for an image is the same at every batch. Are the bytes the same too?
+# The arithmetic for an image is the same at every batch. But a layer also moves bytes: it reads its
+# weights and its input, and writes its output.
 
 # %%
 lesson.predict("05.weights")
@@ -51,7 +51,7 @@ lesson.predict("05.maps")
 lesson.predict("05.maps").guess(1, because="the weights are shared").revise(15).reveal()
 
 # %% [markdown]
-# Now measure both layers of the first picture on your machine. It takes about 10 seconds:
+# Measure both layers on your machine, in about 10 seconds:
 
 # %% tags=["nbval-ignore-output", "recorded-maps"]
 views.batch_times(("linear-4096", "pixels"), progress=False)
@@ -59,12 +59,11 @@ views.batch_times(("linear-4096", "pixels"), progress=False)
 # %% [markdown]
 # ## Does each image fill one lane?
 #
-# A text (Graphcore, 2017) gives another reason for large batches.<sup>A5</sup> A GPU computes with
-# **vectors**, typically of 1024 bits: one instruction computes 32 values of 32 bits together, each
-# in its own **lane**. If each image fills one lane, a batch needs 32 images.
+# A text (Graphcore, 2017) has another reason.<sup>A5</sup> A GPU computes with **vectors**,
+# typically of 1024 bits: one instruction computes 32 values of 32 bits together, each in its own
+# **lane**. If each image fills one lane, a batch needs 32 images.
 #
-# A layer is a matrix product, and the columns of the result are the values that fill the lanes. In
-# a linear layer, each image is one column. And in a convolution?
+# The columns of a matrix product fill the lanes. In a linear layer, each image is one column.
 
 # %%
 lesson.predict("05.columns")
@@ -75,10 +74,9 @@ lesson.predict("05.columns").guess(1, because="one image, one column").revise(7)
 # %% [markdown]
 # ## Does half precision ask for twice the batch?
 #
-# In 16 bits, the same vector has 64 lanes. A second text, which retells the first one in Chinese,
-# says that 64 images are then needed. Each takes half the bytes, so half precision saves
-# nothing.<sup>A6</sup> But the first text says elsewhere that lower precision could halve what is
-# stored.<sup>A13</sup> Can both be right?
+# In 16 bits, the same vector has 64 lanes. A second text, in Chinese, then needs 64 images: twice
+# the images of half the bytes, so half precision saves nothing.<sup>A6</sup> The first text says
+# that lower precision could halve what is stored.<sup>A13</sup> Can both be right?
 
 # %%
 lesson.predict("05.half")
@@ -92,14 +90,9 @@ lesson.predict("05.half").guess("half").revise("few").reveal()
 # **Worked.** `conv5_1` of VGG-16 at batch 1, in vectors of 16 fp32 lanes. **Shapes:** the lowered
 # matrix has 14·14 = 196 columns. They need 13 vectors, and 12 lanes of the last one are idle.
 # **Bytes:** the weights take 512·512·3·3·4 B, the input and the output of 1 image 2·512·14·14·4 B.
-# **Lifetime:** the weights are read once for a batch, the feature maps once for each image.
-# **Peak:** the weights are there once, the feature maps once for each image.
-
-# %%
-weights, both = 512 * 512 * 3 * 3 * 4, 2 * 512 * 14 * 14 * 4
-print(f"weights {weights:,} B, input and output {both:,} B, idle lanes {13 * 16 - 196}")
-
-# %% [markdown]
+# **Lifetime:** until the product is computed. **Peak:** the weights once, the feature maps for each
+# image.
+#
 # **With blanks.** The vectors and idle lanes of any convolution, at any batch:
 
 # %%
@@ -129,10 +122,7 @@ exercise.check(vectors)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Lanes can also be filled from output channels: set **Lanes from** in the pictures of vectors.
-# - A GPU has many more lanes than one vector has. The positions of an image fill them too.
-# - Lowered copies and gradients are read and written too, and caches keep some bytes close.
-# - The batch also changes what is learned, and how fast.
+# A GPU has many more lanes than one vector. Output channels can fill lanes too.
 #
 # More: [what does a wider vector buy?](appendix/bandwidth.ipynb), [does it matter what a text
 # sells?](appendix/seller.ipynb)
@@ -151,20 +141,21 @@ lesson.predict("05.case").guess("three").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A larger batch shares the weights of a layer. A linear layer gains much from that. An early
-#   convolution gains little, because each image brings its own feature maps.
+# - A larger batch shares the weights. A linear layer gains much, and an early convolution little,
+#   because each image brings its own feature maps.
 # - A linear layer has B columns, and a lowered convolution has B·Ho·Wo: 1 image fills its lanes.
-# - At the same batch, half of the bits take half of the bytes of the feature maps. If you keep the
-#   batch you save half; if you double it, nothing.
-# - The arithmetic of both texts is right. What fails is a step between: "each image fills one lane"
-#   is false for convolutions.
+# - With half of the bits you save half of the feature maps if you keep the batch, and nothing if you
+#   double it. Both texts compute correctly, but 1 image fills more than 1 lane.
 #
-# Next: [07 In place and sharing](07_sharing.ipynb), on the main road. Or one more side road:
-# [06 Precision](06_precision.ipynb).
+# Next: [07 In place and sharing](07_sharing.ipynb), or first [06 Precision](06_precision.ipynb).
 
 # %% tags=["numbers"]
 {
     "14": "zoo.vgg16().by_name['conv5_1'].shape[1]",
+    "196": "zoo.vgg16().by_name['conv5_1'].shape[1] ** 2",
+    "13": "-(-196 // 16)",
+    "16": "formats.find('fp32').lanes(512)",
+    "512": "zoo.vgg16().by_name['conv5_1'].shape[0]",
     "1024": "formats.find('fp32').bits * 32",
     "64": "formats.find('fp16').lanes(1024)",
     "12": "13 * 16 - 196",

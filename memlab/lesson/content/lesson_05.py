@@ -213,8 +213,7 @@ def _ratio(n: Numbers) -> Truth:
     ]
     if "inputs" not in n:
         causes[0] = Mistake("maps_alone", Fraction(batch))
-    told = {"weights": three_digits(weights), "one": three_digits(one), "operations": 2 * batch,
-            "places": f"{n.get('size', 1) ** 2:,}"}  # fmt: skip
+    told = {"weights": three_digits(weights), "one": three_digits(one)}
     return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
 
 
