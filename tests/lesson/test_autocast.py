@@ -12,8 +12,13 @@ def trained():
     layer = torch.nn.Linear(8, 4)
     optimizer = torch.optim.Adam(layer.parameters())
     saved = []
+
+    def keep(tensor):
+        saved.append(tensor)
+        return tensor
+
     with (
-        torch.autograd.graph.saved_tensors_hooks(lambda x: saved.append(x) or x, lambda x: x),
+        torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept),
         torch.autocast("cpu", torch.bfloat16),
     ):
         output = layer(torch.ones(2, 8))
