@@ -380,4 +380,5 @@ def test_a_deleted_card_is_not_shown_as_open(path):
 
 def test_the_table_of_a_file_without_entries_says_so(path):
     progress.seed()
-    assert progress.text(progress.read(path), path).endswith("No card and no exercise yet.")
+    said = "You have not answered a card or checked an exercise yet."
+    assert progress.text(progress.read(path), path).endswith(said)

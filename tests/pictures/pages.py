@@ -106,6 +106,41 @@ def _() -> Any:
     return views.number("-1e-400", "fp32", step=-3)
 
 
+# -- a step in graphics cards ---------------------------------------------------------------------
+
+
+@case("graphics_cards", "by default")
+def _() -> Any:
+    return views.graphics_cards()
+
+
+@case("graphics_cards", "a guess and a revision")
+def _() -> Any:
+    return views.graphics_cards(guess="18 GB", revision="40 GB")
+
+
+@case("graphics_cards", "the most images that fit")
+def _() -> Any:
+    view = views.graphics_cards(guess="18 GB")
+    view.batch = 45
+    return view
+
+
+@case("graphics_cards", "guesses beyond and beside the end")
+def _() -> Any:
+    return views.graphics_cards("vgg16", most=128, guess="500 GB", revision="30 GB")
+
+
+@case("graphics_cards", "one small card")
+def _() -> Any:
+    return views.graphics_cards("mnist_cnn", most=1, guess="1 MB", revision="2 MB")
+
+
+@case("graphics_cards", "more cards than are drawn")
+def _() -> Any:
+    return views.graphics_cards("vgg16", most=4096, card=24)
+
+
 # -- a format for each role -----------------------------------------------------------------------
 
 
