@@ -34,6 +34,10 @@ from .pictures.offload.view import Offloaded as Offloaded
 from .pictures.offload.view import offload as offload
 from .pictures.path.view import DataPathView as DataPathView
 from .pictures.path.view import path as path
+from .pictures.per_image.batch_speed import TimedBatch as TimedBatch
+from .pictures.per_image.batch_speed import batch_speed as batch_speed
+from .pictures.per_image.layer_bytes import BytesOfLayer as BytesOfLayer
+from .pictures.per_image.layer_bytes import layer_bytes as layer_bytes
 from .pictures.planned_and_measured import PlannedAndMeasured as PlannedAndMeasured
 from .pictures.planned_and_measured import planned_and_measured as planned_and_measured
 from .pictures.precision import FormatsByRole as FormatsByRole

@@ -448,7 +448,8 @@ def _button(name: str, label: str, topic: Question) -> Control:
     label = strings.get(f"card.control.{label}")
     works = name in ("lock", "revise", "reveal")
     waits = busy(topic) if works else label
-    return Control("button", name, label, place="below", busy=waits)
+    return Control("button", name, label, place="below", busy=waits,
+                   seconds=topic.seconds * works)  # fmt: skip
 
 
 # -- what a reveal shows --------------------------------------------------------------------------

@@ -78,7 +78,6 @@ WRONG = {
     ),
     "04.lower": ("    lowered[0, 0, 0, 0, 0] = image[0, 0, 0]", ""),
     "05.vectors": ("    return -(-batch * bits // width), -batch % (width // bits)", "samples"),
-    "06.mask_bytes": ("    return batch * (channels * size * size // 8)", "floor"),
     "06.model_state": ("    return 16 * features[0] * features[1]", ""),
     "07.freed": ("    return [sum(sizes[block] for block in each) for each in reads]", "all_read"),
     "08.checkpoints": ("    return []", "nothing_saved"),

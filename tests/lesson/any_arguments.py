@@ -147,11 +147,6 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "03.lowered_bytes": lambda chance: few(chance, "batch", "channels") | window(chance),
     "04.lower": image,
     "05.vectors": columns,
-    "06.mask_bytes": lambda chance: {
-        "channels": chance.randint(1, 16),
-        "size": chance.randint(1, 20),
-        **few(chance, "batch"),
-    },
     "06.model_state": lambda chance: {
         "features": [chance.randint(1, 80) for _ in range(chance.randint(2, 5))],
         "block": chance.choice((16, 32, 64, 128)),

@@ -225,10 +225,6 @@ RIGHT: dict[str, Answers] = {
             -(batch * rows(**a) ** 2) % (width / bits),
         ),
     },
-    "06.mask_bytes": {
-        "ceil": lambda batch, channels, size: batch * math.ceil(channels * size**2 / 8),
-        "filled": lambda batch, channels, size: batch * ((channels * size * size + 7) // 8),
-    },
     "06.model_state": {
         "ceil": lambda features, block: sum(
             10 * n + 8 * math.ceil(n / block) for n in arrays(features)

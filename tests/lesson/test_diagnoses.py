@@ -17,6 +17,7 @@ from memlab.lesson import exercise_check
 from memlab.lesson.content.lesson_04 import cuda
 from memlab.lesson.exercise_task import tasks
 from tests.lesson.known import MEASURED, known
+from tests.lesson.wrong_answers import state_of
 from tests.quick import apart
 from tests.rows import every_row
 
@@ -96,8 +97,6 @@ SLIPS: list[tuple[str, str, Function]] = [
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b)),
     ("02.largest_batch", "below", lambda memory, fixed, each: max(0, min(
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b))),
-    ("06.mask_bytes", "floor", lambda batch, channels, size: batch * channels * size * size // 8),
-    ("06.mask_bytes", "floor", lambda batch, channels, size: batch * (channels * size * size // 8)),
     ("09.leaving", "one_to_come", leaving_at_1),
 ]  # fmt: skip
 SENTENCES: list[tuple[str, str, Function]] = [
@@ -107,8 +106,7 @@ SENTENCES: list[tuple[str, str, Function]] = [
     ("04.lower", "compare c with lowered.shape[0]", unguarded),
     ("04.lower", "Guard the load", unguarded_load),
     ("05.vectors", "another shape", lambda width, bits, batch, **case: (batch, width, bits)),
-    ("06.mask_bytes", "Exactly 64 times too large", lambda batch, channels, size: 64 * batch
-        * -(-channels * size * size // 8)),
+    ("06.model_state", "Exactly 64 times too large", lambda **case: 64 * state_of(**case)),
     ("10.finished", say("index"), one_place_less),
 ]  # fmt: skip
 

@@ -90,10 +90,6 @@ def row_vectors(width, bits, batch, size, k, stride, pad, power=2, count=filled)
     return count(batch * rows**power, width // bits)
 
 
-def mask_of(batch, channels, size):
-    return batch * -(-channels * size * size // 8)
-
-
 def arrays(features):
     """Values of each weight and each bias."""
     return [n for i, outputs in enumerate(features[1:]) for n in (features[i] * outputs, outputs)]
@@ -399,17 +395,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "whole": lambda **a: row_vectors(
             **a, count=lambda columns, lanes: (-(-columns // lanes), lanes - columns % lanes)
         ),
-    },
-    "06.mask_bytes": {
-        "fp32": lambda batch, channels, size: 4 * batch * channels * size * size,
-        "values": lambda batch, channels, size: batch * channels * size * size,
-        "together": lambda batch, channels, size: -(-batch * channels * size * size // 8),
-        "floor": lambda batch, channels, size: batch * (channels * size * size // 8),
-        "floor.together": lambda batch, channels, size: batch * channels * size * size // 8,
-        "not_whole": lambda batch, channels, size: batch * channels * size * size / 8,
-        "one_more": lambda batch, channels, size: batch * (channels * size * size // 8 + 1),
-        "one_sample": lambda **a: mask_of(**{**a, "batch": 1}),
-        "one_side": lambda batch, channels, size: batch * -(-channels * size // 8),
     },
     "06.model_state": {
         "no_master": lambda **a: state_of(**a, each=2 + 2 + 2),

@@ -157,6 +157,13 @@ def _() -> Any:
     return view
 
 
+@case("precision", "fp32 alone")
+def _() -> Any:
+    view = views.precision(start_from="fp32", others=False)
+    view.feature_map = "fp16"
+    return view
+
+
 @case("precision", "the model state is larger")
 def _() -> Any:
     return views.precision("vgg16", 8)
@@ -252,6 +259,28 @@ VECTORS: dict[str, Callable[[], Any]] = {
 }
 for _name, _make in VECTORS.items():
     case("vectors", _name)(_make)
+
+
+# -- one image of a batch -------------------------------------------------------------------------
+
+
+@case("batch_speed", "batch 32")
+def _() -> Any:
+    return views.batch_speed(32)
+
+
+@case("layer_bytes", "a linear layer")
+def _() -> Any:
+    view = views.layer_bytes("vgg16", "fc7")
+    view.batch = 16
+    return view
+
+
+@case("layer_bytes", "a convolution")
+def _() -> Any:
+    view = views.layer_bytes("vgg16", "conv3_1", 64)
+    view.batch = 16
+    return view
 
 
 # -- the memory of a network ----------------------------------------------------------------------

@@ -32,6 +32,8 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "number": lambda: views.number(),
     "vectors": lambda: views.vectors("mnist_cnn"),
     "precision": lambda: views.precision("mnist_cnn"),
+    "batch_speed": lambda: views.batch_speed(),
+    "layer_bytes": lambda: views.layer_bytes("mnist_cnn"),
     "offload": lambda: views.offload("mnist_cnn", 8),
     "idle": lambda: views.idle("mnist_cnn", 8),
     "remedies": lambda: views.remedies("mnist_cnn", 8, budget="5 MB"),
@@ -69,6 +71,8 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.explain: {"what": "mnist_cnn", "batch": 8, "memory": "500 MB"},
     views.techniques: {"network": "linear1"},
     views.vectors: {"network": "mnist_cnn"},
+    views.batch_speed: {},
+    views.layer_bytes: {"network": "mnist_cnn"},
     views.prediction_card: {"card": lesson.predict("02.output")},
     views.exercise_card: {"exercise": lesson.exercise("02.largest_batch")},
 }

@@ -300,7 +300,8 @@ class Control(NamedTuple):
     picture. ``options`` are the values and labels of a select or of radio buttons. ``spoken`` is
     the value of a range in words, ``ends`` stand at its ends, and ``unset`` says that nobody has
     chosen it yet. ``busy`` is what a button says until its answer comes: a second press does
-    nothing. One that is ``wide`` has a row of its own.
+    nothing, and a bar follows the ``seconds`` that the answer takes, where these are known. One
+    that is ``wide`` has a row of its own.
     """
 
     kind: str
@@ -318,6 +319,7 @@ class Control(NamedTuple):
     beside: bool = False
     unset: bool = False
     wide: bool = False
+    seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
