@@ -67,6 +67,11 @@ class SteadyView(View[S]):
 
     # -- the range --------------------------------------------------------------------------
 
+    def fit(self) -> None:
+        """Give the axes the range of what is shown now, with no room for a later stop of a slider:
+        what grows beyond it is cut at an open edge."""
+        self.state = self._with(self.state, self.needs(self.state, self.rows_of(self.state)))
+
     def exceeds(self, now: State) -> bool:
         """True if something continues beyond the end of an axis."""
         needs = self.needs(now, self.rows_of(now))
