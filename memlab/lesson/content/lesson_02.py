@@ -130,11 +130,12 @@ def output(n: Numbers) -> Truth:
     net, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
     step, node = step_of(net, "sgd"), net.by_name["conv"]
     due = waiting(plan(step), names, batch)
-    told = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
-    causes = distinct_causes(due, [*told, Mistake("both_wait", Fraction(2 * due))])
+    wrong = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
+    causes = distinct_causes(due, [*wrong, Mistake("both_wait", Fraction(2 * due))])
     shape = "·".join(map(str, (batch, *node.shape)))
     figures = beside(due, lambda: waiting(_measured(step, batch), names, batch))
-    return Truth(Fraction(due), figures, tuple(causes), {"shape": shape, "nbytes": units.short(due)})
+    told = {"shape": shape, "nbytes": units.short(due)}
+    return Truth(Fraction(due), figures, tuple(causes), told)
 
 
 @topic("02.twice", AnswerKind.CHOICE, _CONV1, None, part=Purpose.CHANGE,
