@@ -68,6 +68,8 @@ STUB, NUMBERS = "stub", "numbers"
 TAGS = SOLUTION, STUB, NUMBERS, DIFFERS, PLANNED, FIXED
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
 TIMES = LESSONS / "data" / "seconds.json"
+ASKS, OPEN_LINES = re.compile(r"\blesson\.(?:predict|recall|change)\("), 2
+"""A cell of a card, and the lines of code that stand open above a question."""
 EXERCISE = re.compile(r'\blesson\.exercise\("(\d\d)\.')
 CLAIMS = re.compile(r"Sources: (?:A1, )?([A-H]\d+).*\.")
 SPOKEN = """import os
@@ -181,6 +183,8 @@ def notebook(source: Path, solved: bool, language: str = ENGLISH) -> NotebookNod
         if NUMBERS in tags or (STUB if solved else SOLUTION) in tags:
             continue
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
+        if ASKS.search(cell.source) and len(cell.source.splitlines()) > OPEN_LINES:
+            cell.metadata.jupyter = {"source_hidden": True}
         if cell.cell_type == "markdown":
             text = messages.prose(cell.source, told)
             cell.source = one_folder_down(text) if down else text

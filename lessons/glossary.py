@@ -72,14 +72,15 @@ def link(text: str, term: Term, folder: str, say: Say) -> str:
 
 
 def in_place(markdown: list[str], known: dict[str, Term], say: Say = str) -> list[str]:
-    """The texts of a notebook with their words in place; the first one is its head."""
+    """The texts of a notebook with their words in place: the list of the words opens on demand, and
+    below it the first mention of each is linked."""
     names = {term[tongue]: term for tongue in ("ja", "zh", "en") for term in known.values()}
-    if not markdown:
-        return []
-    found = WORDS.search(markdown[0])
+    head = next((at for at, text in enumerate(markdown) if WORDS.search(text)), len(markdown))
+    found = WORDS.search(markdown[head]) if head < len(markdown) else None
     links = LINK.findall(found[2]) if found else []
     listed = [(text, names[_flat(text)], folder) for text, folder in links if _flat(text) in names]
-    made = [opened(markdown[0], listed, say), *mentioned(markdown[1:], listed, say)]
+    opens = [opened(text, listed, say) for text in markdown[head : head + 1]]
+    made = [*markdown[:head], *opens, *mentioned(markdown[head + 1 :], listed, say)]
 
     def linked(found: re.Match[str]) -> str:
         term = names.get(_flat(found[1]))

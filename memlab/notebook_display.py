@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from html import escape
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from IPython.display import publish_display_data
+from ipywidgets import HTML
 
 from memlab import strings
-from memlab.course.cards import prediction_card
+from memlab.course.cards import PredictionCard, prediction_card
 from memlab.course.exercises import exercise_card
 from memlab.layers.layer import text
 from memlab.ledger.ledger import Ledger
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise
 from memlab.networks.graph import INPUT, Network
-from memlab.pictures.live.outputs import publish
+from memlab.pictures.live.outputs import Output
 from memlab.pictures.live.widget import Widget
 from memlab.pictures.memory import lifetimes as small
 from memlab.pictures.memory.page import MemoryPageInputs, needs, page
@@ -41,26 +43,44 @@ def bundle(value: Any) -> dict[str, Any]:
 
 
 def show_card(card: Card) -> None:
-    """Show a card, and below it the outputs that follow its answer: now, or in an empty slot that
-    the answer fills.
+    """Show a card with the place for what follows its answer, which the answer fills.
 
     A card that was answered before the kernel began is shown at once, as finding its truth again
-    may take long.
+    may take long. Pages where no Python runs have the outputs under the answer one by one.
     """
     view = prediction_card(card)
     if card.now.pending:
-        slot = {"display_id": token_hex(8)}  # as it is, then as it was answered, which is stored
-        _publish(_widget(view), transient=slot)
+        place = {"display_id": token_hex(8)}  # as it is, then as it was answered, which is stored
+        _publish(_card(view), transient=place)
         view.recall()
-        _publish(_widget(view), transient=slot, update=True)
+        _publish(_card(view), transient=place, update=True)
     else:
-        _publish(_widget(view))
-    if card.revealed and card.follows:
-        with view.at_work():
-            followed = view.followed()
-        publish(followed)
-    elif card.follows:
-        _publish({WIDGET: view.slot.get_view_spec()})
+        _publish(_card(view))
+    if view.is_followed and card.now.revealed:
+        for output in view.fill():
+            _publish(_still(output))
+
+
+def _card(view: PredictionCard) -> dict[str, Any]:
+    """Return a card with the place under its answer, if it has one."""
+    shown = view.container if view.is_followed else view
+    return {WIDGET: shown.get_view_spec(), **view.stored()}
+
+
+def _still(output: Output) -> dict[str, Any]:
+    """Return an output under an answer for pages where no Python runs; a live page, which shows it
+    in the card, shows nothing here."""
+    text = {"text/plain": output["text"]} if "text" in output else output.get("data")
+    failed = {"text/plain": "\n".join(output.get("traceback", ()))}
+    return {**(text or failed), WIDGET: unseen().get_view_spec()}
+
+
+@cache
+def unseen() -> HTML:
+    """Return a widget without anything to see."""
+    widget = HTML()
+    widget.add_class("memlab-unseen")
+    return widget
 
 
 def _publish(data: dict[str, Any], **more: Any) -> None:

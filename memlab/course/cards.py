@@ -1,23 +1,27 @@
 """Widgets of prediction cards: they show the state of a card and compute no answers.
 
-A revealed card has a picture: the options, then guesses and figures as bars on one axis.
+A revealed card has one line with the answer and the guesses. Below it stand the picture that
+belongs to the question and the finding, side by side; without such a picture, guesses and figures
+are bars on one axis.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property, partial
 from html import escape
 from math import ceil
 from typing import Any
 
 from ipywidgets import Output as Slot
+from ipywidgets import VBox
 
 from memlab import strings, units
+from memlab.course import reveals
 from memlab.errors import InputError, shorten
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
@@ -58,9 +62,9 @@ class PredictionCard(Widget):
     def __init__(self, card: Card) -> None:
         self.card, self.width = card, WIDEST
         self._entered: dict[tuple[int, str], str] = {}
-        self._followed: dict[Callable[[], Any], list[Output]] = {}
-        self._slot: Slot | None = None
-        self._filled = self.working = False
+        self._followed: dict[tuple[Callable[..., Any], int], list[Output]] = {}
+        self.slot, self.working = Slot(), False
+        self.picture = reveals.picture_of(card.topic.name)
         super().__init__()
         card.watch(self._follow)
 
@@ -75,26 +79,22 @@ class PredictionCard(Widget):
         return self._entered.get(self._place("because"), "")
 
     def page(self, width: float | None = None, alone: bool = True) -> Page:
-        """Return the picture of a card's answer.
+        """Return the picture of a card.
 
         Args:
             width: pixels; None is the widest.
-            alone: True for a page without the widget around it: it adds the question, the result,
-                its explanation, and a line for each earlier attempt.
+            alone: True for a page without the widget around it: it adds the question with its
+                options, the result, its explanation, and a line for each earlier attempt.
         """
-        turn = self.card.now
-        (lead, question), wide = sentences.heading(turn), width or WIDEST
-        blocks: list[PageBlock] = []
-        if alone:
-            blocks.append(Paragraphs(f"{lead} {question}", 14, bold=True))
-        if turn.revealed:
-            blocks += _revealed(turn, wide)
-            if alone:
-                blocks.append(Paragraphs(sentences.seen(turn), 13, gap=14))
-                blocks += [Paragraphs(part, 13, gap=8) for part in sentences.finding(turn)]
-        if alone:
-            blocks.append(Paragraphs(sentences.earlier_attempts(self.card.rounds)))
-        return Page(question, blocks, wide, titled=False)
+        turn, wide = self.card.now, width or WIDEST
+        figures = _bars(turn) if turn.revealed else []
+        chart: list[PageBlock] = []
+        if figures and not self.is_followed:
+            chart = [_chart(figures, turn.topic.kind, wide)]
+        elif figures and alone:
+            chart = [Paragraphs([f"{bar.name}: {bar.label}" for bar in figures], 13, gap=8)]
+        blocks = [*_asked(turn), *chart, *_told(self.card.rounds)] if alone else chart
+        return Page(sentences.question(turn), blocks, wide, titled=False)
 
     # -- for the widget ---------------------------------------------------------------------
 
@@ -137,11 +137,12 @@ class PredictionCard(Widget):
         page = self.page(WIDEST if stored else self.width, alone=stored)
         key = "" if stored else str(self.model_id)
         return Picture(
-            svg=page.render(key, standalone=stored) if turn.revealed else "",
+            svg=page.render(key, standalone=stored) if page.blocks else "",
             text=self.card.text(),
             state=turn.state,
             says=self._says(),
             status=self._status(),
+            verdict=tuple(_verdict(turn)),
             lines=tuple(self._lines()),
             after=tuple(self._after()),
         )
@@ -187,7 +188,8 @@ class PredictionCard(Widget):
     def _follow(self) -> None:
         """Refresh the widget after a change in Python; a change by the browser is refreshed once,
         at its end."""
-        self._fill()
+        if "container" in vars(self):
+            self.fill()
         if not self.card.pressing:
             self.refresh()
 
@@ -195,18 +197,18 @@ class PredictionCard(Widget):
         """Return the paragraphs beside the picture that may be shown in the current state."""
         turn = self.card.now
         if turn.revealed:
-            return [Paragraph(sentences.seen(turn)), *_finding_paragraphs(turn)]
+            told = [Paragraph(line, dim=True) for line in sentences.corrections(turn)]
+            return [Paragraph(sentences.seen(turn)), *_finding_paragraphs(turn), *told]
         return [Paragraph(line) for line in self._known()]
 
     def _known(self) -> list[str]:
         """Return the lines that may be shown before the answer: the locked guess, its reason, its
         diagnosis."""
         turn = self.card.now
-        if turn.state in ("locked", "diagnosed"):
-            lines = [strings.get("card.control.locked", guess=sentences.given(turn))]
-            if turn.because:
-                lines.append(strings.get("card.control.reasoned", because=turn.because))
-            return [*lines, sentences.hint(turn)] if turn.state == "diagnosed" else lines
+        if turn.state == "diagnosed":
+            return [sentences.hint(turn)]
+        if turn.state == "locked":
+            return [strings.get("card.control.locked", guess=sentences.given(turn))]
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
     def _after(self) -> list[Paragraph]:
@@ -249,14 +251,19 @@ class PredictionCard(Widget):
     def __repr__(self) -> str:
         return self.card.text()
 
-    # -- what runs once the card is revealed ------------------------------------------------
+    # -- what stands under the answer -------------------------------------------------------
 
     @property
-    def slot(self) -> Slot:
-        """Output below a card that was shown before its answer; empty until the
-        answer is revealed."""
-        self._slot = self._slot or Slot()
-        return self._slot
+    def is_followed(self) -> bool:
+        """True if a picture or the outputs of functions stand under the answer."""
+        return self.picture is not None or bool(self.card.follows)
+
+    @cached_property
+    def container(self) -> VBox:
+        """Card with the place under its answer; the place is empty until the answer is revealed."""
+        container = VBox([self, self.slot])
+        container.add_class("memlab-asked")
+        return container
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -279,31 +286,39 @@ class PredictionCard(Widget):
             error = str(refused)
         self.refresh(error)
 
-    def followed(self) -> list[Output]:
-        """Return the outputs of the functions registered with ``then``; each function runs once."""
-        for function in self.card.follows.values():
-            if function not in self._followed:
-                self._followed[function] = outputs_of(function, self.card.topic.name)
-        return [
-            shown_below for f in self.card.follows.values() for shown_below in self._followed[f]
-        ]
+    def fill(self) -> list[Output]:
+        """Return what stands under the answer, after it was put there: the picture of the question
+        on the current numbers, and the outputs of the functions registered with ``then``.
 
-    def _fill(self) -> None:
-        """Fill the output below a card that was shown unanswered, once it is revealed.
-
-        The answer is shown first, as the functions may take seconds. If they are interrupted, they
-        run with the next change of the card.
+        The answer is shown first, as the picture may take seconds. What was interrupted runs with
+        the next change of the card.
         """
-        if self._slot is None or self._filled or not self.card.revealed:
-            return
-        self._slot.outputs = (working(self.card.topic),)
-        outputs: tuple[Output, ...] = ()
-        try:
-            self.refresh()
-            outputs = tuple(self.followed())
-            self._filled = True
-        finally:
-            self._slot.outputs = outputs
+        now, functions = self.card.now, self._functions()
+        if now.revealed and any(key not in self._followed for key in functions):
+            self.slot.outputs = (working(self.card.topic),)
+            try:
+                self.refresh()
+                for key, function in functions.items():
+                    if key not in self._followed:
+                        self._followed[key] = outputs_of(function, self.card.topic.name)
+            finally:
+                self.slot.outputs = self._outputs()
+        else:
+            self.slot.outputs = self._outputs()
+        return list(self.slot.outputs)
+
+    def _functions(self) -> dict[tuple[Callable[..., Any], int], Callable[[], Any]]:
+        """Return the functions whose outputs stand under the current answer, by a key: the picture
+        is made for each attempt, the others run once."""
+        picture, place = self.picture, len(self.card.rounds)
+        pictures = {(picture, place): partial(picture, self.card.now)} if picture else {}
+        return {**pictures, **{(function, 0): function for function in self.card.follows.values()}}
+
+    def _outputs(self) -> tuple[Output, ...]:
+        """Return the outputs under the current answer, as far as they are there."""
+        if not self.card.now.revealed:
+            return ()
+        return tuple(part for key in self._functions() for part in self._followed.get(key, ()))
 
 
 def busy(topic: Question) -> str:
@@ -411,8 +426,8 @@ def _button(name: str, label: str, topic: Question) -> Control:
 
 @dataclass(frozen=True)
 class Option(PageBlock):
-    """An option of a revealed question: a ring, filled if it was chosen, and a tick if it is right.
-    The diagnosis stands below a chosen one."""
+    """An option of a question: a ring. Once the answer is shown, the ring of a chosen option is
+    filled, with the diagnosis below it, and a tick stands before the right one."""
 
     turn: Attempt
     answer: str
@@ -422,7 +437,8 @@ class Option(PageBlock):
     def kinds(self) -> list[str]:
         """Marks of the option: any of ``"guess"``, ``"revision"`` and ``"right"``."""
         turn = self.turn
-        assert turn.truth is not None
+        if not turn.revealed or turn.truth is None:
+            return []
         answers = {"guess": turn.guess, "revision": turn.revision, "right": turn.truth.value}
         return [kind for kind, answer in answers.items() if answer == self.answer]
 
@@ -436,7 +452,7 @@ class Option(PageBlock):
         """Diagnosis of the option if it was the guess or the revision; empty otherwise."""
         turn = self.turn
         for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
-            if self.answer == chosen and verdict:
+            if turn.revealed and self.answer == chosen and verdict:
                 return sentences.diagnosis(turn, verdict, self.answer)
         return ""
 
@@ -469,25 +485,52 @@ class Option(PageBlock):
 
 
 def spoken(turn: Attempt) -> str:
-    """Return the picture of a revealed card in one line, for a screen reader."""
+    """Return the answer of a revealed card in one line, for a screen reader."""
     options = (Option(turn, answer) for answer in turn.topic.options)
     marked = [f"{option.marks}: {sentences.option(turn, option.answer).removesuffix('.')}"
               for option in options if option.marks]  # fmt: skip
     return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
 
 
-def _revealed(turn: Attempt, width: float) -> Iterator[PageBlock]:
-    """Yield the blocks of a revealed card: the reason, the options or the diagnosis of a number,
-    then the bars."""
+def _verdict(turn: Attempt) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the parts of the line of a judged card: kind, label, text and reason of the answer, of
+    the guess and of the revision, and the way in which the answer was found."""
+    if turn.revealed:
+        yield "truth", "", sentences.short_truth(turn), ""
+    for key, given, verdict, reason in (
+        ("guess", sentences.given(turn), turn.verdict, turn.because),
+        ("revision", sentences.revised(turn), turn.second, ""),
+    ):
+        if verdict is not None:
+            kind = "right" if verdict.right else "guess"
+            yield kind, strings.get(f"card.{key}"), given, reason
+    if turn.revealed and (origin := sentences.origin(turn)):
+        yield "origin", "", origin, ""
+
+
+def _asked(turn: Attempt) -> Iterator[PageBlock]:
+    """Yield the question of a card with its options, and the answer if it is shown."""
+    yield Paragraphs(" ".join(sentences.heading(turn)), 14, bold=True)
+    for index, answer in enumerate(turn.topic.options):
+        yield Option(turn, answer, gap=0 if index else 14)
+    if not turn.revealed:
+        yield Paragraphs(strings.get("card.still"), 13, dim=True, gap=8)
+        return
     if turn.because:
         reason = strings.get("card.control.reasoned", because=turn.because)
         yield Paragraphs(reason, 13, dim=True, gap=8)
-    for index, answer in enumerate(turn.topic.options):
-        yield Option(turn, answer, gap=0 if index else 14)
     if not turn.topic.options:
         yield Paragraphs(sentences.diagnoses(turn), 13, gap=10)
-    if figures := _bars(turn):
-        yield _chart(figures, turn.topic.kind, width)
+
+
+def _told(rounds: Sequence[Attempt]) -> Iterator[PageBlock]:
+    """Yield the explanation of a revealed answer, and a line for each earlier attempt."""
+    turn = rounds[-1]
+    if turn.revealed:
+        yield Paragraphs(sentences.seen(turn), 13, gap=14)
+        for part in sentences.finding(turn):
+            yield Paragraphs(part, 13, gap=8)
+    yield Paragraphs(sentences.earlier_attempts(list(rounds)))
 
 
 def _bars(turn: Attempt) -> list[LabelledBar]:

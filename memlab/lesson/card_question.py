@@ -111,10 +111,7 @@ class Question:
 
     @property
     def handle(self) -> str:
-        """Expression by which a cell refers to the card: the variable ``halve`` for a prediction,
-        otherwise ``lesson.recall("07.maps")``."""
-        if self.part is Purpose.PREDICT:
-            return self.name.partition(".")[2]
+        """Expression by which a cell refers to the card: ``lesson.recall("07.maps")``."""
         return f'lesson.{self.part}("{self.name}")'
 
     @property

@@ -153,6 +153,16 @@ def diagnoses(turn: Attempt) -> list[str]:
     return lines
 
 
+def corrections(turn: Attempt) -> list[str]:
+    """Return the diagnoses of the wrong guesses alone."""
+    verdicts = [verdict for verdict in (turn.verdict, turn.second) if verdict is not None]
+    return [
+        line
+        for line, verdict in zip(diagnoses(turn), verdicts, strict=True)
+        if not verdict.right or verdict.unit
+    ]
+
+
 def seen(turn: Attempt) -> str:
     """Return one sentence on the result of the plan or the run."""
     assert turn.truth is not None
@@ -302,6 +312,26 @@ def truth_text(turn: Attempt) -> str:
     if isinstance(turn.truth.value, str):
         return option(turn, turn.truth.value).rstrip(STOPS)
     return amount(turn.truth.value, turn.topic.kind)
+
+
+def short_truth(turn: Attempt) -> str:
+    """Return the true answer of an attempt in words, bytes with three digits."""
+    assert turn.truth is not None
+    value = turn.truth.value
+    if isinstance(value, Fraction) and turn.topic.kind is AnswerKind.AMOUNT:
+        return three_digits(round(value))
+    return truth_text(turn)
+
+
+def origin(turn: Attempt) -> str:
+    """Return how the figures of an answer were found: planned, or measured too; empty if it has
+    none of both."""
+    assert turn.truth is not None
+    origins = {figure.origin for figure in turn.truth.figures}
+    known = [figure.value for figure in turn.truth.figures if figure.origin]
+    if "measured" in origins and "planned" in origins:
+        return strings.get(f"card.origin.{'equal' if len({*known}) == 1 else 'measured'}")
+    return strings.get("card.origin.planned") if "planned" in origins else ""
 
 
 def amount(value: Fraction, kind: AnswerKind) -> str:

@@ -16,6 +16,7 @@ from IPython.display import display
 
 import memlab
 from memlab import lesson, notebook_hooks, strings, views, zoo
+from memlab.course import reveals
 from memlab.course.cards import WIDEST, prediction_card, working
 from memlab.errors import InputError
 from memlab.free_memory import Room
@@ -24,6 +25,7 @@ from memlab.lesson.card import Card
 from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth, topics
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import Mistake
+from memlab.notebook_display import unseen
 from memlab.pictures.live import outputs
 from memlab.pictures.live.outputs import REQUIRED
 from memlab.runtime import memory_guard
@@ -124,18 +126,24 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert (shown["state"], amount.now.typed, amount.now.because) == (
         *("diagnosed", "7.9 MB", "It grows."),
     )
-    assert list(shown["lines"]) == [
-        ("Your guess, locked: 7.9 MB", False, False),
-        ("Because: It grows.", False, False),
-        ("Too large: bits for bytes?", False, False),
-    ]
+    assert list(shown["verdict"]) == [("guess", "your guess", "7.9 MB", "It grows.")]
+    assert [line.text for line in shown["lines"]] == ["Too large: bits for bytes?"]
     assert names(view) == ["guess", "revise", "reveal"]
     assert view.now_["layout"]["next"] == "guess"
     assert control(view, "guess")["value"] == ""
     shown = send(view, event("guess", "0.80 MB"), event("revise"))
     assert shown["state"] == "revealed"
     said = [f"It was 1 and {HIDDEN}.", f"First {HIDDEN}.", "Then 1."]
-    assert list(shown["lines"]) == [(line, False, bool(at)) for at, line in enumerate(said)]
+    *lines, wrong, again = shown["lines"]
+    assert lines == [(line, False, bool(at), False) for at, line in enumerate(said)]
+    assert wrong.text.startswith("Exactly 8 times too large: bits for bytes?")
+    assert (again.text, again.dim) == ("Your revision: 1.23 times too small.", True)
+    assert list(shown["verdict"]) == [
+        ("truth", "", "988 kB", ""),
+        ("guess", "your guess", "7.9 MB", "It grows."),
+        ("guess", "your revision", "0.80 MB", ""),
+        ("origin", "", "planned and measured: the same to the byte", ""),
+    ]
     name = "your guess: 7.9 MB; your revision: 0.80 MB; planned: 987,654 B"
     assert shown["says"].startswith(name)
     assert "Exactly 8 times too large: bits for bytes? 1 byte has 8 bits." in shown["says"]
@@ -164,7 +172,6 @@ def test_an_open_card_knows_nothing_of_the_truth(amount, asked):
 
 def holds_nothing(view, stage):
     bundle = dict((view._repr_mimebundle_() or ({}, {}))[0])
-    assert "image/svg+xml" not in bundle
     assert bundle["text/plain"] == view.card.text() == str(view) == repr(view)
     sent = json.dumps([bundle, view.now_]).replace(",", "")
     sent = re.sub(r"[0-9a-f]{32}", "", sent)  # an identifier may hold any digits
@@ -214,16 +221,15 @@ def test_a_finding_is_sent_with_its_marks_and_a_reason_as_it_was_typed(ask, monk
     view = views.prediction_card(
         ask(AnswerKind.AMOUNT).guess("7.9 MB", because="2**3 is `8`, 2**4 not")
     )
-    reason = view.now_["shown"]["lines"][1]
-    assert tuple(reason) == ("Because: 2**3 is `8`, 2**4 not", False, False)
+    assert view.now_["shown"]["verdict"][0][3] == "2**3 is `8`, 2**4 not"
     view.card.reveal()
-    assert tuple(view.now_["shown"]["lines"][-1]) == ("**First** `n`.", False, True)
+    assert tuple(view.now_["shown"]["lines"][1]) == ("**First** `n`.", False, True, False)
     assert "First 'n'." in view.card.text()
 
 
 def test_a_skipped_card_has_no_bar_for_a_guess(amount):
     view = views.prediction_card(amount)
-    assert list(send(view, event("skip"))["lines"]) == [("No guess.", False, False)]
+    assert [line.text for line in send(view, event("skip"))["lines"]] == ["No guess."]
     shown = send(view, event("reveal"))
     assert 'class="before"' not in shown["svg"]
     assert "your guess" not in labels(amount)
@@ -328,7 +334,7 @@ def test_the_picture_shows_the_figures_of_the_text(name):
             assert said in " ".join(shown)
         assert card.now.truth
         for figure in card.now.truth.figures:
-            assert sentences.amount(figure.value, card.topic.kind) in shown
+            assert sentences.amount(figure.value, card.topic.kind) in " ".join(shown)
 
 
 def test_a_bar_is_as_long_as_its_value(ask):
@@ -416,7 +422,8 @@ class Publisher(CapturingDisplayPublisher):
 def test_a_notebook_shows_cards_and_exercises(shell, amount):
     display(amount)
     (open_card,) = shell.shown
-    assert set(open_card) == {WIDGET, "text/plain"}
+    assert set(open_card) == {WIDGET, "text/plain", "image/svg+xml"}
+    assert "Run this cell to answer here." in open_card["image/svg+xml"]
     assert open_card["text/plain"] == amount.text()
     display(amount.skip().reveal())
     assert set(shell.shown[1]) == {WIDGET, "text/plain", "image/svg+xml"}
@@ -477,31 +484,33 @@ FOLLOWED = ["printed\n", ["text/plain"], "after\n", [WIDGET, "image/svg+xml", "t
 def test_what_follows_fills_the_slot_once_the_card_is_revealed(shell, amount, follows):
     display(amount)
     view = views.prediction_card(amount)
-    _, slot = shell.shown
-    assert list(slot) == [WIDGET]  # of which a stored notebook keeps nothing
+    assert shell.shown[0][WIDGET] == view.container.get_view_spec()
+    assert view.container.children == (view, view.slot)
     assert (view.slot.outputs, follows) == ((), [])
     send(view, event("guess", "1 kB"), event("lock"))
     assert (view.slot.outputs, follows) == ((), [])
     send(view, event("reveal"))
     assert kinds(view.slot.outputs) == FOLLOWED
-    send(view, event("retry"), event("guess", "1 kB"), event("lock"), event("reveal"))
+    send(view, event("retry"))
+    assert view.slot.outputs == ()
+    send(view, event("guess", "1 kB"), event("lock"), event("reveal"))
     assert kinds(view.slot.outputs) == FOLLOWED
     assert follows == [1]
-    assert len(shell.shown) == 2
+    assert len(shell.shown) == 1
 
 
-def test_what_follows_stands_below_a_card_that_is_revealed_already(shell, amount, follows, capsys):
+def test_pages_without_python_have_what_follows_below_a_revealed_card(shell, amount, follows):
     display(amount.skip().reveal())
-    assert [sorted(data) for data in shell.shown] == [
-        *([WIDGET, "image/svg+xml", "text/plain"], ["text/plain"]),
-        [WIDGET, "image/svg+xml", "text/plain"],
-    ]
-    assert capsys.readouterr().out == "printed\nafter\n"
+    card, *below = shell.shown
+    assert sorted(card) == [WIDGET, "image/svg+xml", "text/plain"]
+    assert [data["text/plain"] for data in below[:3]] == ["printed\n", "displayed", "after\n"]
+    assert "image/svg+xml" in below[3]
+    assert {data[WIDGET]["model_id"] for data in below} == {unseen().model_id}
     display(amount)
     assert follows == [1]  # shown twice, run once
 
 
-def test_a_cell_that_runs_again_registers_anew_without_doubling(shell, amount, follows, capsys):
+def test_a_cell_that_runs_again_registers_anew_without_doubling(shell, amount, follows):
     amount.skip().reveal()
 
     @amount.then
@@ -509,8 +518,22 @@ def test_a_cell_that_runs_again_registers_anew_without_doubling(shell, amount, f
         print("another")
 
     display(amount)
-    assert capsys.readouterr().out == "another\n"
+    assert [data["text/plain"] for data in shell.shown[1:]] == ["another\n"]
     assert follows == []
+
+
+def test_a_picture_is_made_for_each_attempt(shell, amount, monkeypatch):
+    monkeypatch.setitem(reveals._PICTURES, "00.own", lambda turn: turn.numbers["n"])
+    display(amount)
+    view = views.prediction_card(amount)
+    assert view.slot.outputs == ()
+    send(view, event("skip"), event("reveal"))
+    (first,) = view.slot.outputs
+    send(view, event("retry"))
+    assert view.slot.outputs == ()
+    send(view, event("skip"), event("reveal"))
+    (second,) = view.slot.outputs
+    assert [shown["data"]["text/plain"] for shown in (first, second)] == ["1", "2"]
 
 
 def test_the_answer_is_shown_before_what_follows_it_has_run(shell, amount):
@@ -541,7 +564,7 @@ def test_what_takes_long_says_how_long_beforehand():
     assert "Planning and running …" in {control.busy for control in short}
 
 
-def test_what_follows_and_was_interrupted_leaves_nothing_and_runs_again(shell, amount, capsys):
+def test_what_follows_and_was_interrupted_leaves_nothing_and_runs_again(shell, amount):
     view, calls = views.prediction_card(amount), []
 
     @amount.then
@@ -557,18 +580,17 @@ def test_what_follows_and_was_interrupted_leaves_nothing_and_runs_again(shell, a
         amount.reveal()
     assert view.slot.outputs == ()
     display(amount)
-    assert capsys.readouterr().out == "done\n"
+    assert [data["text/plain"] for data in shell.shown[-1:]] == ["done\n"]
 
 
-def test_the_slot_is_filled_from_another_cell(shell, amount, follows, capsys):
+def test_the_slot_is_filled_from_another_cell(shell, amount, follows):
     display(amount)
     display(amount.guess("1 kB").reveal())
     assert kinds(views.prediction_card(amount).slot.outputs) == FOLLOWED
-    assert capsys.readouterr().out == "printed\nafter\n"
     assert follows == [1]
 
 
-def test_a_function_that_fails_says_so_below_the_card(shell, amount, capsys):
+def test_a_function_that_fails_says_so_below_the_card(shell, amount):
     @amount.then
     def refused():
         raise InputError("batch must be at least 1, got 0; try 1.")
@@ -586,7 +608,7 @@ def test_a_function_that_fails_says_so_below_the_card(shell, amount, capsys):
     assert (error["output_type"], error["ename"]) == ("error", "ZeroDivisionError")
     assert "return 1 / 0" in "\n".join(error["traceback"])
     display(amount)
-    assert "ZeroDivisionError: division by zero" in capsys.readouterr().err
+    assert "ZeroDivisionError: division by zero" in shell.shown[-1]["text/plain"]
 
 
 def test_where_cards_are_required_an_error_below_one_stops_the_cell(shell, amount, monkeypatch):
@@ -604,7 +626,8 @@ def test_where_cards_are_required_an_error_below_one_stops_the_cell(shell, amoun
 
 def test_without_anything_that_follows_there_is_no_slot(shell, amount):
     display(amount)
-    assert len(shell.shown) == 1
+    (shown,) = shell.shown
+    assert shown[WIDGET] == views.prediction_card(amount).get_view_spec()
 
 
 def test_an_exercise_gives_hints_and_a_solution_where_they_are_asked_for(monkeypatch):
@@ -622,4 +645,4 @@ def test_an_exercise_gives_hints_and_a_solution_where_they_are_asked_for(monkeyp
         assert lines[-1][0].startswith(f"Hint {degree} of 3: ")
     assert names(view) == [view.now_["layout"]["next"]] == ["solution"]
     lines = send(view, event("solution"), event("solution"))["lines"]
-    assert list(lines[3:]) == [(code, True, False)]
+    assert list(lines[3:]) == [(code, True, False, False)]

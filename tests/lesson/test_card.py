@@ -30,6 +30,7 @@ TEXTS = {
     "cause.doubled": "was it doubled? It stays as it is.",
     "cause.other": "values for bytes? Each has its own width.",
 }
+HANDLE = r'lesson\.predict\("09\.own"\)'
 TRUTH = Fraction(6_400_000)
 CAUSES = (
     Mistake("one_image", TRUTH / 32, {"batch": 32}),
@@ -110,7 +111,8 @@ def test_a_wrong_guess_is_diagnosed_alone(card):
         "Predict. How many bytes, of 5?",
         "your guess  0.2 MB",
         "Too small: one image?",
-        "Change it once with own.revise(...), or run own.reveal() for the answer.",
+        'Change it once with lesson.predict("09.own").revise(...), or run '
+        'lesson.predict("09.own").reveal() for the answer.',
     ]
 
 
@@ -223,7 +225,7 @@ def test_an_address_is_neither_too_small_nor_too_large(ask):
 
 def test_a_guess_is_locked_and_stays(card):
     card.guess("0.2 MB")
-    with pytest.raises(InputError, match=r"locked. Change it once with own\.revise"):
+    with pytest.raises(InputError, match=rf"locked. Change it once with {HANDLE}\.revise"):
         card.guess("6.4 MB")
     card.reveal()
     with pytest.raises(InputError, match="locked"):
@@ -263,9 +265,9 @@ def test_a_guess_whose_truth_cannot_be_found_stays_locked(ask, asked):
     with pytest.raises(InputError, match="needs 5 GB"):
         card.guess("0.2 MB", because="so")
     assert (card.now.state, card.now.typed, card.now.because) == ("locked", "0.2 MB", "so")
-    with pytest.raises(InputError, match=r"locked. Run own\.reveal"):
+    with pytest.raises(InputError, match=rf"locked. Run {HANDLE}\.reveal"):
         card.guess("1 MB")
-    with pytest.raises(InputError, match=r"Run own\.reveal"):
+    with pytest.raises(InputError, match=rf"Run {HANDLE}\.reveal"):
         card.revise("1 MB")
     assert card.guess("0.2 MB").now.state == "diagnosed"  # the cell runs again
     assert len(asked) == 2
@@ -304,7 +306,10 @@ def test_there_is_one_revision(card, asked):
     ("prepare", "said"),
     [
         (lambda card: card, "Answer the question above first"),
-        (lambda card: card.skip(), r"Skipped, without a guess. Run own\.reveal"),
+        (
+            lambda card: card.skip(),
+            rf"Skipped, without a guess. Run {HANDLE}\.reveal",
+        ),
         (lambda card: card.skip().reveal(), "revised once, before the answer"),
         (lambda card: card.guess("6.4 MB"), "revised once, before the answer"),
         (lambda card: card.guess("1 MB").reveal(), "revised once, before the answer"),
@@ -326,7 +331,7 @@ def test_a_bad_revision_changes_nothing(card):
 
 
 def test_a_guess_after_a_skip_is_told_how_to_go_on(card):
-    with pytest.raises(InputError, match=r"Skipped, without a guess. Run own\.reveal"):
+    with pytest.raises(InputError, match=rf"Skipped, without a guess. Run {HANDLE}\.reveal"):
         card.skip().guess("1 MB")
 
 
@@ -377,7 +382,7 @@ def test_a_finding_is_said_with_the_answer_and_once(card):
 
 
 def test_a_reveal_without_a_guess_asks_for_one(card, kept):
-    with pytest.raises(InputError, match=r"Answer .* first, or run own\.skip\(\)"):
+    with pytest.raises(InputError, match=rf"Answer .* first, or run {HANDLE}\.skip\(\)"):
         card.reveal()
     assert card.skip().reveal().now.verdict is None
     assert "your guess  none" in card.text()

@@ -11,6 +11,8 @@ from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
 
 RECALLS, CARDS, THENS = 2, (2, 4), 2
+SHOWN_LINES, OPENING = 2, 2
+"""Lines of code above a card, and paragraphs before the first thing that moves."""
 FIRST = "00"
 """The lesson before all others: nothing is recalled, and its one card stands above its view."""
 HELD = re.compile(r"\*\*(?:Change it|Answer)\.\*\*")
@@ -23,16 +25,25 @@ SOURCES = re.compile(r"^Sources: (.+)\.\Z", re.MULTILINE)
 
 
 def recalls(lesson: Lesson) -> list[str]:
-    """Two questions on earlier lessons, in front of all else; none in lesson 00."""
+    """Two questions on earlier lessons, before the first block; none in lesson 00."""
     due = 0 if lesson.number == FIRST else RECALLS
-    first = next((i for i, cell in enumerate(lesson.of("code")) if not asks(cell)), 0)
-    begin = [asks(cell) for cell in lesson.of("code")[:first] if not is_solution(cell)]
-    count = sum(asks(cell) == Purpose.RECALL for cell in lesson.of("code") if not is_solution(cell))
-    if [part for part in begin if part == Purpose.RECALL] == [
-        Purpose.RECALL
-    ] * due and count == due:
+    counts = [
+        sum(asks(cell) == Purpose.RECALL and not is_solution(cell) for cell in cells)
+        for cells in (before_blocks(lesson), lesson.of("code"))
+    ]
+    if counts == [due, due]:
         return []
-    return [f"the first cells are not {due} questions lesson.recall(...), and no others are"]
+    return [
+        f"{due} questions lesson.recall(...) do not stand before the first block, and no others"
+    ]
+
+
+def before_blocks(lesson: Lesson) -> list[Any]:
+    """The cells above the first heading of a section."""
+    for index, cell in enumerate(lesson.cells):
+        if cell.cell_type == "markdown" and re.search(r"^## ", cell.source, re.MULTILINE):
+            return lesson.cells[:index]
+    return list(lesson.cells)
 
 
 def cards(lesson: Lesson) -> list[str]:
@@ -42,20 +53,22 @@ def cards(lesson: Lesson) -> list[str]:
         part = asks(cell)
         if not part or is_solution(cell):
             continue
-        fault = shape(cell) if part == Purpose.PREDICT else single(cell, part)
+        fault = single(cell, part)
+        if fault and part == Purpose.PREDICT:
+            fault = shape(cell)
         breaks += [f"cell {cell.id} {fault}"] if fault else []
         name = next(iter(ASKED.findall(cell.source)), "")
         topic = lesson.topics.get(name)
         if topic is None or topic.part != part:
             breaks.append(f"cell {cell.id} asks {name!r}, which is no {part} of this lesson")
-        handle = name.partition(".")[2] if part == Purpose.PREDICT else f"lesson.{part}('{name}')"
+        handle = f"lesson.{part}('{name}')" if not single(cell, part) else name.partition(".")[2]
         if not (is_solution(after) and answers(after, handle)):
             breaks.append(f"no solution below cell {cell.id}: {handle}.guess(...).reveal()")
     return breaks
 
 
 def shape(cell: Any) -> str:
-    """`x = lesson.predict("NN.x")`, functions under `@x.then`, `x`."""
+    """`lesson.predict("NN.x")`, or `x = lesson.predict("NN.x")`, functions under `@x.then`, `x`."""
     first, functions, last = parted(cell)
     begins = re.fullmatch(rf"{last} = lesson\.predict\('\d\d\.{last}'\)", first)
     follow = all(
@@ -64,7 +77,7 @@ def shape(cell: Any) -> str:
         for node in functions
     )
     if not begins or not follow:
-        return "is no card: x = lesson.predict('NN.x'), functions under @x.then, x"
+        return "is no card: lesson.predict('NN.x'), or x = ..., functions under @x.then, x"
     return f"has {len(functions)} functions under @x.then" if len(functions) > THENS else ""
 
 
@@ -91,6 +104,17 @@ def answers(cell: Any, handle: str) -> bool:
     code = ast.unparse(tree(cell))
     form = rf"{re.escape(handle)}\.guess\(.+?\)(?:\.revise\(.+?\))?\.reveal\(\)"
     return re.fullmatch(form, code, re.DOTALL) is not None
+
+
+def folded(lesson: Lesson) -> list[str]:
+    """No cell of a card shows more than two lines of code: a longer one is folded."""
+    return [
+        f"cell {cell['id']} shows {len(lines)} lines of code above its card"
+        for cell in lesson.learners["cells"]
+        if len(lines := "".join(cell["source"]).splitlines()) > SHOWN_LINES
+        and re.search(r"\blesson\.(?:predict|recall|change)\(", "\n".join(lines))
+        and not cell["metadata"].get("jupyter", {}).get("source_hidden")
+    ]
 
 
 def revised(lesson: Lesson) -> list[str]:
@@ -134,16 +158,16 @@ def blocks(lesson: Lesson) -> list[str]:
     )
 
 
-def first_view(lesson: Lesson) -> list[str]:
-    """Before the first block something moves."""
-    if lesson.number == FIRST:
-        return []
-    for cell in lesson.cells:
-        if cell.cell_type == "markdown" and re.search(r"^## ", cell.source, re.MULTILINE):
-            break
-        if re.search(r"\bviews\.\w+\(", cell.source):
-            return []
-    return ["no live view stands before the first block"]
+def opening(lesson: Lesson) -> list[str]:
+    """Title and minutes, then what moves or the case as a card, before all other words."""
+    breaks = []
+    head = lesson.of("markdown")[0].source.split("\n\n") if lesson.of("markdown") else []
+    if len(head) > OPENING:
+        breaks.append(f"its first cell has {len(head)} paragraphs, not title and minutes alone")
+    first = lesson.cells[1].source if len(lesson.cells) > 1 else ""
+    if not re.search(rf'\bviews\.\w+\(|\blesson\.predict\("{lesson.number}\.case"\)', first):
+        breaks.append("its second cell is no live view and no card of the case")
+    return breaks
 
 
 # -- its end, and its sources -------------------------------------------------------------------

@@ -43,9 +43,8 @@ class Lesson:
 
     @property
     def head(self) -> list[str]:
-        """The paragraphs of the first cell."""
-        first = self.of("markdown")[:1]
-        return first[0].source.split("\n\n") if first else []
+        """The paragraphs of the first two cells of text, between which something moves."""
+        return [part for cell in self.of("markdown")[:2] for part in cell.source.split("\n\n")]
 
 
 @dataclass

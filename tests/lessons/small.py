@@ -18,7 +18,13 @@ SOURCE = """# %% [markdown]
 # # 07 A small lesson: what does it hold?
 #
 # 40 minutes. Needs: [00 Start](00_start.ipynb), [01 One linear layer](01_linear.ipynb).
-#
+
+# %%
+from memlab import lesson, units, views
+
+views.memory("vgg16", batch=64, only=("optimizer",))
+
+# %% [markdown]
 # You will be able to
 #
 # - count the bytes of a layer,
@@ -28,8 +34,6 @@ SOURCE = """# %% [markdown]
 # [batch](glossary.md).
 
 # %%
-from memlab import lesson
-
 lesson.recall("07.sum")
 
 # %% tags=["solution"]
@@ -40,11 +44,6 @@ lesson.recall("07.unit")
 
 # %% tags=["solution"]
 lesson.recall("07.unit").guess("no").reveal()
-
-# %%
-from memlab import units, views
-
-views.memory("vgg16", batch=64, only=("optimizer",))
 
 # %% [markdown]
 # ![The floor and the mountain](images/a.png)
@@ -78,13 +77,10 @@ output.guess("0.2 MB", because="one image").revise("6 MB").reveal()
 # The next one is drawn.
 
 # %%
-copies = lesson.predict("07.copies")
-
-
-copies
+lesson.predict("07.copies")
 
 # %% tags=["solution"]
-copies.guess(3).reveal()
+lesson.predict("07.copies").guess(3).reveal()
 
 # %%
 lesson.change("07.twice")
@@ -207,7 +203,7 @@ PICTURE = output(text_plain="VGG-16, batch 64", image_svg__xml=SVG)
 SHOWN = {
     "views.memory": PICTURE,
     "output = ": output(text_plain=f"Predict. {QUESTION}\nAnswer: ..."),
-    "copies = ": output(text_plain=f"Predict. {TEXTS['copies.question']}\nAnswer: ..."),
+    'predict("07.copies")': output(text_plain=f"Predict. {TEXTS['copies.question']}\nAnswer: ..."),
     **{f'("07.{name}")': output(text_plain="Is it so?") for name in ("sum", "unit", "twice")},
     "print(seconds": output(text_plain=NOTE),
 }

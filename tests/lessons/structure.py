@@ -28,7 +28,7 @@ def preparation(lesson: Lesson) -> list[str]:
     """`40 minutes. Needs: [00 Start](00_start.ipynb).`"""
     line = minutes_line(lesson)
     if line is None:
-        return ["the first cell has no paragraph 'N minutes. Needs: ... .'"]
+        return ["the head has no paragraph 'N minutes. Needs: ... .'"]
     if line[2] == "nothing before it":
         return []
     faults = []
@@ -51,7 +51,7 @@ def glossary_words(lesson: Lesson) -> list[str]:
     words = re.findall(r"\[([^]]+)\]\(glossary\.md\)", " ".join(lines))
     rest = re.sub(r"\[[^]]+\]\(glossary\.md\)", "", " ".join(lines))
     if not words or re.search(r"\w", rest.removeprefix("Words: ")):
-        return ["the first cell has no paragraph 'Words: [term](glossary.md), ... .'"]
+        return ["the head has no paragraph 'Words: [term](glossary.md), ... .'"]
     return [f"{word!r} is no term of the glossary" for word in words if word not in lesson.terms]
 
 

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from lessons import build
-from tests.lessons import numerals
+from tests.lessons import form, numerals
 from tests.lessons.contract import MEASURING, RULES
 from tests.lessons.parts import read
 from tests.lessons.small import QUESTION, SHOWN, SVG, VIEW, output
@@ -99,14 +99,19 @@ PLANTED = [
         "check(smallest)",
     ),
     ("subgoals", "not name lifetime, peak", "Shapes, bytes, lifetime, peak", "Shapes, bytes"),
-    ("recalls", "first cells are not 2 questions", '# %%\nlesson.recall("07.unit")\n', "# %%\n"),
+    ("recalls", "2 questions lesson.recall", '# %%\nlesson.recall("07.unit")\n', "# %%\n"),
     (
         "recalls",
-        "first cells are not 2",
-        "lesson\n\nlesson.recall",
-        "lesson\n1\n\n# %%\nlesson.recall",
+        "do not stand before the first block",
+        '# %%\nlesson.recall("07.unit")',
+        '# %% [markdown]\n# ## Appendix\n\n# %%\nlesson.recall("07.unit")',
     ),
-    ("cards", "lesson.recall('NN.x') alone", "from memlab import lesson\n", "lesson = 1\n"),
+    (
+        "cards",
+        "lesson.recall('NN.x') alone",
+        '# %%\nlesson.recall("07.unit")',
+        '# %%\nbatch = 1\nlesson.recall("07.unit")',
+    ),
     (
         "cards",
         "lesson.change('NN.x') alone",
@@ -121,7 +126,7 @@ PLANTED = [
     ),
     ("cards", "asks '07.input', which is no", '"07.output"', '"07.input"'),
     ("cards", "output.guess(...).reveal()", "output.guess(", "other.guess("),
-    ("cards", "copies.guess(...).reveal()", "copies.guess(3).reveal()", "copies.guess(3)"),
+    ("cards", "('07.copies').guess(...).reveal()", ".guess(3).reveal()", ".guess(3)"),
     ("cards", "output.guess(...).reveal()", ' tags=["solution"]\noutput', "\noutput"),
     ("cards", "is no card", "output = lesson", "batch = 4\noutput = lesson"),
     ("cards", "is no card", "@output.then", "@copies.then"),
@@ -129,7 +134,13 @@ PLANTED = [
     ("revised", "no solution has a guess with because", 'revise("6 MB").', ""),
     ("revised", "no solution has a guess with because", ', because="one image"', ""),
     ("gates", "'**Change it.**'; ask it with", "The next one", "**Change it.** The next one"),
-    ("first_view", "no live view stands before", VIEW, "2\n"),
+    ("opening", "is no live view and no card of the case", VIEW, "2\n"),
+    (
+        "opening",
+        "has 3 paragraphs, not title",
+        "(01_linear.ipynb).\n",
+        "(01_linear.ipynb).\n#\n# A word.\n",
+    ),
     (
         "unasked",
         "07.twice is a question that no cell asks",
@@ -168,7 +179,7 @@ PLANTED = [
 BESIDE = {
     "hidden": {"locked"},
     "cards": {"unasked", "recalls", "revised", "cell_lines"},
-    "first_view": {"numbers"},
+    "opening": {"numbers"},
     "recalls": {"unasked", "cards"},
     "limits": {"codes"},
     "preparation": {"long_enough"},
@@ -229,12 +240,20 @@ def test_a_changed_output_breaks_one_rule(lesson, rule, sentence, shown):
 def test_a_number_that_no_output_shows_any_more_is_seen(lesson):
     shown = SHOWN | {"views.": output(text_plain="26.557 MB", image_svg__xml="<svg><title>A")}
     assert broken(lesson(solved=shown)) == {
-        "numbers": ["cell 07-small-06: '25.557 MB' is not computed and not checked"]
+        "numbers": ["cell 07-small-07: '25.557 MB' is not computed and not checked"]
     }
 
 
 def test_every_rule_is_broken_once():
-    assert {row[0] for row in PLANTED + STORED} == NAMES
+    assert {row[0] for row in PLANTED + STORED} | {"folded"} == NAMES
+
+
+def test_code_that_stands_open_above_a_card_is_found(lesson):
+    page = lesson()
+    assert form.folded(page) == []
+    for cell in page.learners["cells"]:
+        cell["metadata"].pop("jupyter", None)
+    assert form.folded(page) == ["cell 07-small-09 shows 9 lines of code above its card"]
 
 
 def test_a_short_lesson_need_not_name_the_four_subgoals(lesson):

@@ -32,15 +32,15 @@ TEXTS = [
     ("early code", "says '802816', its answer", "batch=64", "batch=802_816"),
     ("a phrase", "says 'each image alone', its 'gives'", "It took", "Each image alone. It took"),
     ("a formula, spaced", "says 'k²·Ho·Wo'", "It took", "`k**2 * Ho * Wo`. It took"),
-    ("a formula in its own cell", "code of cell 07-small-08 says 'batch * channels'",
+    ("a formula in its own cell", "code of cell 07-small-09 says 'batch * channels'",
      "    print(units", "    size = batch*channels\n    print(units"),
-    ("a sentence below", "07.copies: prose of cell 07-small-13 says '9 x'",
+    ("a sentence below", "07.copies: prose of cell 07-small-14 says '9 x'",
      '# %%\nlesson.change', "# %% [markdown]\n# It is 9 x as large.\n\n# %%\nlesson.change"),
-    ("below, before the next card", "07.output: prose of cell 07-small-10 says '784 KiB'",
+    ("below, before the next card", "07.output: prose of cell 07-small-11 says '784 KiB'",
      "The next one", "That made 784 KiB. The next one"),
     ("GiB to 3 digits", "says '0.000748 GiB'", "It took", "It took 0.000748 GiB. It took"),
-    ("9-fold", "07.copies: prose of cell 07-small-06 says '9-fold'", "It took", "9-fold. It took"),
-    ("percent", "07.copies: prose of cell 07-small-06 says '900 %'", "It took", "900 %. It"),
+    ("9-fold", "07.copies: prose of cell 07-small-07 says '9-fold'", "It took", "9-fold. It took"),
+    ("percent", "07.copies: prose of cell 07-small-07 says '900 %'", "It took", "900 %. It"),
     ("kB to 4 digits", "says '802.8 kB'", "It took", "It takes 802.8 kB. It took"),
 ]  # fmt: skip
 
@@ -68,13 +68,13 @@ def test_a_planted_leak_is_found(lesson, row):
 )
 def test_a_planted_output_is_found(lesson, shown):
     leaks = lock.locked(lesson(learners=shown))
-    assert any(leak.startswith("07.output: output of cell 07-small-05 says") for leak in leaks)
+    assert any(leak.startswith("07.output: output of cell 07-small-01 says") for leak in leaks)
 
 
 def test_what_is_answered_above_stands_above(lesson):
     reveal = {"output.guess": output(text_plain="Rows and columns: 9 x.")}
     leaks = lock.locked(lesson(solved=reveal))
-    assert leaks == ["07.copies: output of cell 07-small-09 says '9 x', its answer"]
+    assert leaks == ["07.copies: output of cell 07-small-10 says '9 x', its answer"]
 
 
 @every_row(
@@ -100,7 +100,7 @@ def test_a_choice_that_lists_nothing_fails(lesson, name):
 def test_a_name_in_code_is_read_by_its_words(lesson):
     code = ("def as_planned", "def each_image_alone")
     leaks = lock.locked(lesson(code))
-    assert leaks == ["07.output: code of cell 07-small-08 says 'each image alone', its 'gives'"]
+    assert leaks == ["07.output: code of cell 07-small-09 says 'each image alone', its 'gives'"]
 
 
 @every_row(
@@ -168,18 +168,18 @@ def test_a_small_ratio_has_words(text):
 
 SHOWN = [
     ("one value of a control", 'views.memory("vgg16", batch=16, only=("optimizer",))\n',
-     "07.output: 'Optimizer' at 'adagrad' of the view memory, in cell 07-small-05, says 'adagrad'"),
+     "07.output: 'Optimizer' at 'adagrad' of the view memory, in cell 07-small-01, says 'adagrad'"),
     ("the end of a slider", 'views.memory("vgg16", batch=16, only=("batch",))\n',
-     "of the view memory, in cell 07-small-05, says 'batch 512'"),
+     "of the view memory, in cell 07-small-01, says 'batch 512'"),
     ("values of two controls", 'views.memory("vgg16", batch=16, only=("batch", "training"))\n',
-     "when it opens, in cell 07-small-05, shows {'batch': 64, 'training': False}"),
+     "when it opens, in cell 07-small-01, shows {'batch': 64, 'training': False}"),
     ("opens", 'views.memory("mnist_cnn", batch=4, networks=())\n',
-     "when it opens, in cell 07-small-05, shows"),
+     "when it opens, in cell 07-small-01, shows"),
     ("one setting", 'views.memory("vgg16", batch=128, networks=())\n', "shows {'batch': 128}"),
     ("a button", 'views.shifted_copies("mnist_cnn", "conv2")\n', "07.copies: the button"),
     ("the state before",
      'seen = views.memory("vgg16", batch=128, networks=())\nseen.batch = 64\nseen\n',
-     "before its last change, in cell 07-small-05, shows {'batch': 128}"),
+     "before its last change, in cell 07-small-01, shows {'batch': 128}"),
 ]  # fmt: skip
 
 
@@ -217,9 +217,9 @@ def test_a_notebook_that_fails_is_not_taken_for_one_without_views(lesson, tmp_pa
 
 
 def test_a_label_of_a_control_is_read(lesson):
-    view = lock.Shown("07-small-05", "the view memory", {}, "Batch\nKernel, 9 times")
+    view = lock.Shown("07-small-01", "the view memory", {}, "Batch\nKernel, 9 times")
     assert lock.view_leaks(lesson(), [view]) == [
-        "07.copies: the view memory, in cell 07-small-05, says '9 times', its answer"
+        "07.copies: the view memory, in cell 07-small-01, says '9 times', its answer"
     ]
 
 

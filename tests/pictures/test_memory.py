@@ -457,7 +457,7 @@ def test_the_axis_stays_until_there_is_more_room():
     view.on_event("more_room", None, False)
     assert "25 GB" in checked(view)
     assert "↑ 22.0 GB" not in checked(view)
-    assert "| before |" in checked(view)
+    assert "| batch 32 |" in checked(view)
 
 
 def test_a_drag_that_comes_back_changes_nothing():

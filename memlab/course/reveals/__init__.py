@@ -2,13 +2,13 @@
 
 Example::
 
-    from memlab.course.reveals import reveal
+    from memlab.course.reveals import BARE, reveal
     from memlab.pictures.memory.view import memory
 
     @reveal("02.halve")
     def half_a_batch(turn):
         batch = turn.numbers["batch"]
-        view = memory(turn.numbers["network"], batch, "adam", only=("batch",))
+        view = memory(turn.numbers["network"], batch, "adam", only=("batch",), **BARE)
         view.batch = batch // 2
         return view
 """
@@ -16,18 +16,28 @@ Example::
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from memlab.lesson.card_question import Attempt
+from memlab.lesson.typed_guess import Guess
 
 Picture = Callable[[Attempt], Any]
 """Function of a revealed attempt, with its numbers and its guess; it returns a view, or a value
 that a notebook can show."""
 Function = TypeVar("Function", bound=Picture)
 
+BARE: dict[str, Any] = {"budgets": (), "free": False}
+"""Arguments of ``memory`` that leave out the budgets: the axis is as high as the step needs."""
+
 _PICTURES: dict[str, Picture] = {}
+
+
+def guessed_ratio(turn: Attempt) -> Fraction | None:
+    """Return the ratio that was guessed first; None without one, or where it is 0."""
+    return turn.guess.value or None if isinstance(turn.guess, Guess) else None
 
 
 def reveal(*names: str) -> Callable[[Function], Function]:

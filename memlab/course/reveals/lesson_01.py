@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab.course.reveals import reveal
+from memlab.course.reveals import BARE, guessed_ratio, reveal
 from memlab.lesson.card_question import Attempt
 from memlab.lesson.content.lesson_01 import convolutions, single
 from memlab.pictures.memory.view import Memory, memory
@@ -11,15 +11,15 @@ from memlab.pictures.memory.view import Memory, memory
 @reveal("01.peak")
 def training(turn: Attempt) -> Memory:
     """Lifetimes of a training step of the single layer."""
-    return memory("linear1", turn.numbers["batch"], "sgd", only=("inputs", "outputs"))
+    return memory("linear1", turn.numbers["batch"], "sgd", only=("inputs", "outputs"), **BARE)
 
 
 @reveal("01.gelu")
 def other_function(turn: Attempt) -> Memory:
     """Lifetimes with GELU, with those of tanh as the dashed outlines."""
-    numbers = dict(turn.numbers)
-    view = memory(single({**numbers, "act": "tanh"}), numbers["batch"], "sgd", only=("batch",))
-    view.what = single(numbers)
+    n = dict(turn.numbers)
+    view = memory(single({**n, "act": "tanh"}), n["batch"], "sgd", only=("batch",), **BARE)
+    view.what = single(n)
     return view
 
 
@@ -27,8 +27,10 @@ def other_function(turn: Attempt) -> Memory:
 def with_learning(turn: Attempt) -> Memory:
     """Memory of a training step, with inference as the dashed outline."""
     network = convolutions(turn.numbers["depth"])
-    view = memory(network, turn.numbers["batch"], "sgd", training=False, algorithm="direct",
-                  budgets=(), free=False, only=("batch",))  # fmt: skip
+    view = memory(network, turn.numbers["batch"], "sgd", algorithm="direct", only=("batch",),
+                  **BARE)  # fmt: skip
+    view.training = False
+    if ratio := guessed_ratio(turn):
+        view.guess = round(view.peak * ratio)
     view.training = True
-    view.fit()
     return view

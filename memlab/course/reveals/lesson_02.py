@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memlab.assemble.step import training_step
-from memlab.course.reveals import reveal
+from memlab.course.reveals import BARE, guessed_ratio, reveal
 from memlab.lesson.card_question import Attempt
 from memlab.networks import zoo
 from memlab.networks.builder import network
@@ -19,16 +19,16 @@ def lifetimes(turn: Attempt) -> Memory:
     x = network("one", image=(n["channels"], n["size"], n["size"]))
     x = x.conv(n["kernels"], n["k"], n["stride"], n["pad"], name="conv").relu(name="relu")
     loss = x.max_pool("all").flatten().cross_entropy()
-    return memory(loss, n["batch"], "sgd", only=("batch",))
+    return memory(loss, n["batch"], "sgd", only=("batch",), **BARE)
 
 
 @reveal("02.halve", "02.resnet")
 def half_a_batch(turn: Attempt) -> Memory:
     """Memory of the step at half the batch, with the whole batch as the dashed outline."""
     n = turn.numbers
-    view = memory(n["network"], n["batch"], n["optimizer"], budgets=(), free=False,
-                  only=("batch", "optimizer"))  # fmt: skip
-    view.fit()
+    view = memory(n["network"], n["batch"], n["optimizer"], only=("batch", "optimizer"), **BARE)
+    if ratio := guessed_ratio(turn):
+        view.guess = round(view.peak / ratio)
     view.batch = n["batch"] // 2
     return view
 
@@ -43,7 +43,6 @@ def two_parts(turn: Attempt) -> Memory:
     def in_parts(batch: int) -> Step:
         return accumulate(step, max(1, n["batch"] // batch))
 
-    view = memory(in_parts, n["batch"], budgets=(), free=False, only=("batch",))
-    view.fit()
+    view = memory(in_parts, n["batch"], only=("batch",), **BARE)
     view.batch = n["batch"] // 2
     return view

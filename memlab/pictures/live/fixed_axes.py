@@ -4,8 +4,9 @@ A picture that rescales with what it shows hides the growth that it is there to 
 follows from the state that the view was made with. It holds the whole range of the first control
 where what is shown at first stays readable, ``READABLE`` of the axis or more; else the card, where
 that leaves it readable; else twice what is shown at first, so that the next stop of a slider has
-room. What exceeds it is cut at an open edge with its figure, and one button gives more room.
-Another question, such as another network, chooses a new range.
+room; a quarter more where no card is shown at all. What exceeds it is cut at an open edge with its
+figure, and one button gives more room. Another question, such as another network, chooses a new
+range.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ Needs = tuple[int, ...]
 
 def room_for(first: int, whole: int | None, card: int | None = None) -> int:
     """Return the end of an axis, from the bytes that are ``first`` shown, the ``whole`` most over
-    the range of the first control (if known), and the memory of the ``card``."""
+    the range of the first control (if known), and the memory of the ``card``, 0 where none is
+    shown."""
     most = int(first / READABLE)
     if whole is not None and whole <= most:
         return max(first, whole)
+    if card == 0:
+        return first + first // 4
     return card if card is not None and 2 * first <= card <= most else 2 * first
 
 
@@ -66,11 +70,6 @@ class SteadyView(View[S]):
         return None
 
     # -- the range --------------------------------------------------------------------------
-
-    def fit(self) -> None:
-        """Give the axes the range of what is shown now, with no room for a later stop of a slider:
-        what grows beyond it is cut at an open edge."""
-        self.state = self._with(self.state, self.needs(self.state, self.rows_of(self.state)))
 
     def exceeds(self, now: State) -> bool:
         """True if something continues beyond the end of an axis."""

@@ -8,13 +8,13 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.getipython import get_ipython
-from IPython.display import display, publish_display_data
+from IPython.display import display
 
 from memlab.errors import InputError
 
@@ -48,17 +48,6 @@ def outputs_of(function: Callable[[], Any], card: str = "") -> list[Output]:
         if shell:
             shell.display_pub = publisher
     return kept
-
-
-def publish(kept: Iterable[Output]) -> None:
-    """Show outputs below the cell that is running."""
-    for output in kept:
-        if output["output_type"] == "stream":
-            print(output["text"], end="", file=getattr(sys, output["name"]), flush=True)
-        elif output["output_type"] == "error":
-            print("\n".join(output["traceback"]), file=sys.stderr)
-        else:
-            publish_display_data(output["data"], output["metadata"])  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def _call(function: Callable[[], Any], kept: list[Output], card: str) -> None:

@@ -18,6 +18,8 @@ function render({ model, el }) {
   const heard = make("div", { className: "ml-quiet" });
   const picture = make("div", { className: "ml-picture" });
   const lines = make("div", { className: "ml-lines" });
+  const reply = make("div", { className: "ml-reply" });  // what is said of a guess, and buttons
+  const verdict = make("div", { className: "ml-verdict" });
   const below = make("div", { className: "ml-buttons ml-below" });
   const after = make("div", { className: "ml-after" });
   const text = make("pre", { className: "ml-text", tabIndex: 0, hidden: true });
@@ -31,7 +33,8 @@ function render({ model, el }) {
   toggle.setAttribute("aria-pressed", "false");
   more.append(summary);
   const help = make("p", { className: "ml-help", id: `${id}-help` });
-  root.append(heading, row, hidden, status, spoken, heard, picture, help, lines, below, after, text);
+  reply.append(verdict, below);
+  root.append(heading, row, hidden, reply, status, spoken, heard, picture, help, lines, after, text);
   root.append(ring, tip);
   el.append(root);
   el.classList.add("memlab-beside");
@@ -133,7 +136,6 @@ function render({ model, el }) {
     if (hidden.children.length) row.append(more);
     if (text) buttons.append(toggle);
     if (buttons.children.length) row.append(buttons);
-    if (below.children.length && below.nextSibling !== status) below.after(status);
     if (focused) focus(fields.get(focused) ?? fields.get(next) ?? (keys.size ? picture : heading));
   }
 
@@ -398,11 +400,26 @@ function render({ model, el }) {
 
   // -- following Python -------------------------------------------------------------------------
 
+  function judge(parts) {  // the answer, then the guesses beside it
+    verdict.replaceChildren(...parts.map(([kind, label, words, reason]) => {
+      const node = make("span", { className: `ml-${kind}` });
+      if (label) node.append(make("b", { textContent: label }), " ");
+      node.append(words);
+      if (reason) node.append(" ", make("i", { textContent: reason }));
+      return node;
+    }));
+  }
+
+  function rise() {  // what stands under the answer needs the screen
+    const card = el.closest(".memlab-asked");
+    if (card && card.getBoundingClientRect().top > innerHeight / 4) card.scrollIntoView();
+  }
+
   function put(region, paragraphs) {  // what stays is not read aloud again
-    paragraphs.forEach(([said, code, marks], index) => {
+    paragraphs.forEach(([said, code, marks, dim], index) => {
       const old = region.children[index];
       if (old?.said === said) return;
-      const node = make(code ? "pre" : "p", { said });
+      const node = make(code ? "pre" : "p", { said, className: dim ? "ml-dim" : "" });
       node.append(...(marks ? marked(said) : [said]));
       if (old) old.replaceWith(node);
       else region.append(node);
@@ -471,13 +488,16 @@ function render({ model, el }) {
     draw(shown.svg);
     reach(layout);
     retell(shown.fact);
+    judge(shown.verdict);
     put(lines, shown.lines);
     put(after, shown.after);
     text.textContent = shown.text;
     if (spoken.textContent !== shown.says) spoken.textContent = shown.says;
     say(shown.error || shown.status, Boolean(shown.error));
     root.dataset.shown = shown.shown;
+    const before = root.dataset.state;
     root.dataset.state = shown.state;
+    if (before && before !== "revealed" && shown.state === "revealed") rise();
     flush();
   }
   model.on("change:now_", follow);

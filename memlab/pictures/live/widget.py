@@ -33,11 +33,12 @@ RENDERINGS = 32
 
 class Paragraph(NamedTuple):
     """Paragraph beside a picture. ``code`` keeps its line breaks and uses a monospaced font. In a
-    ``marked`` paragraph, words may be **bold** or `code`."""
+    ``marked`` paragraph, words may be **bold** or `code`; a ``dim`` one comes second."""
 
     text: str
     code: bool = False
     marked: bool = False
+    dim: bool = False
 
 
 class Picture(NamedTuple):
@@ -46,8 +47,9 @@ class Picture(NamedTuple):
     ``svg`` is empty where there is no picture yet. ``shown`` is the value of the first range
     control that it was drawn for, ``state`` the machine-readable line for tests, ``text`` the twin,
     ``says`` what a screen reader hears, ``fact`` tells the mark that the keyboard is on, ``status``
-    the line above the picture, ``lines`` stand below it and are read aloud when they change,
-    ``after`` comes last, ``code`` is the line of Python that makes this view again.
+    the line above the picture, ``verdict`` the parts of the line of an answer (kind, label, text
+    and reason), ``lines`` stand below the picture and are read aloud when they change, ``after``
+    comes last, ``code`` is the line of Python that makes this view again.
     """
 
     svg: str
@@ -57,6 +59,7 @@ class Picture(NamedTuple):
     says: str = ""
     fact: str = ""
     status: str = ""
+    verdict: tuple[tuple[str, str, str, str], ...] = ()
     lines: tuple[Paragraph, ...] = ()
     after: tuple[Paragraph, ...] = ()
     code: str = ""
