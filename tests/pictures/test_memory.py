@@ -790,3 +790,11 @@ def test_a_small_step_shows_lifetimes():
     view.on_event("key", "Escape", False)
     assert view.state.chosen == ""
     checked(view)
+
+
+def test_a_step_that_becomes_small_has_axes_of_its_own():
+    x = memlab.network("small", image=(3, 64, 64)).conv(16, 3).relu().conv(16, 3).relu()
+    view = views.memory(x.max_pool("all").flatten().linear(10).cross_entropy(), 4, free=False)
+    assert "mountain" in checked(view)
+    view.training = False
+    assert "mountain" not in checked(view)

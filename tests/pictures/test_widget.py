@@ -256,7 +256,7 @@ def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
     monkeypatch.setattr(free_memory, "free_memory", lambda: 2_000_000_000)
     view.batch = 32
     view.refresh()
-    assert "free 2.00 GB" in view.now_["shown"]["text"]
+    assert "where 2.00 GB are free" in view.now_["shown"]["text"]
     assert all("free" not in re.sub(r"[\w. ]*freed", "", text).lower() for text in stored)
     assert view.svg() == stored[0]
 

@@ -320,7 +320,7 @@ class Memory(SteadyView[Snapshot]):
         return (max((amount.nbytes for amount in now.budgets), default=0),)
 
     def question(self, now: State) -> object:
-        return now.what
+        return now.what, is_small(now)
 
     def buttons(self, now: State) -> Mapping[str, str]:
         names = networks_of(now)
