@@ -52,6 +52,12 @@ class Exercise:
         """Notes that were shown so far: hints, a solution."""
         self._watching: list[Callable[[], None]] = []
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Parts of the texts (``strings.part_of``) that the exercise is told in, in one
+        language."""
+        return f"task.{self.task.name}", "exercise"
+
     def watch(self, listener: Callable[[], None]) -> None:
         """Call a function, without arguments, after every hint and after the solution."""
         self._watching.append(listener)
@@ -75,11 +81,12 @@ class Exercise:
     def marked_text(self) -> str:
         """Return the task as text with the marks of code and bold words, for a widget."""
         name = self.task.function
-        lines = [
-            f"{strings.get('exercise.heading', name=name)} {self._own('task')}",
-            strings.get("exercise.wanted", call=exercise_check.call(self.task)),
-            strings.get("exercise.how", name=name),
-        ]
+        with strings.speaking(*self.parts):
+            lines = [
+                f"{strings.get('exercise.heading', name=name)} {self._own('task')}",
+                strings.get("exercise.wanted", call=exercise_check.call(self.task)),
+                strings.get("exercise.how", name=name),
+            ]
         return "\n".join(lines)
 
     __str__ = __repr__ = text
@@ -103,7 +110,8 @@ class Exercise:
         """
         named = f"{self.task.lesson}.{getattr(function, '__name__', '')}"
         task = tasks().get(named, self.task)
-        report = exercise_check.check(task, function, seed)
+        with strings.speaking(f"task.{task.name}", "exercise"):
+            report = exercise_check.check(task, function, seed)
         if report.attempted:
             progress.checked(task.name, report.passed)
         return report
@@ -114,11 +122,11 @@ class Exercise:
         last = self.degree == HINTS
         self.degree = min(self.degree + 1, HINTS)
         progress.hinted(self.task.name, self.degree)
-        text = plain(self._own(f"hint.{self.degree}"))
-        sentence = strings.get("exercise.hint", degree=self.degree, text=text)
-        return self._give(
-            Note(f"{sentence}\n{strings.get('exercise.last_hint')}" if last else sentence)
-        )
+        with strings.speaking(*self.parts):
+            text = plain(self._own(f"hint.{self.degree}"))
+            sentence = strings.get("exercise.hint", degree=self.degree, text=text)
+            ends = strings.get("exercise.last_hint") if last else ""
+        return self._give(Note(f"{sentence}\n{ends}".strip()))
 
     def solution(self) -> Note:
         """Return one solution as code; the progress file records that it was shown."""

@@ -85,6 +85,7 @@ class Memory(SteadyView[Snapshot]):
     """
 
     name, made_by = "memory", "memory"
+    tables = ("memory", "lifetimes")
     positional = ("what", "batch", "optimizer")
     presets = PRESETS
     picture_keys = (
