@@ -245,11 +245,11 @@ class PredictionCard(Widget):
         return status + (strings.get("card.control.comma", number=comma[0]) if comma else "")
 
     def _says(self) -> str:
-        """Return the words for a screen reader: the revealed picture and the diagnosis, or the
-        question on new numbers."""
+        """Return the words for a screen reader: the answer beside the guesses, or the question
+        on new numbers; the lines below the picture are read aloud themselves."""
         turn = self.card.now
         if turn.revealed:
-            return " ".join([f"{spoken(turn)}.", *sentences.diagnoses(turn)])
+            return f"{spoken(turn)}."
         return sentences.question(turn) if turn.open and turn.again else ""
 
     def __repr__(self) -> str:

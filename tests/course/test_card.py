@@ -146,8 +146,6 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     ]
     name = "your guess: 7.9 MB; your revision: 0.80 MB; planned: 987,654 B"
     assert shown["says"].startswith(name)
-    assert "Exactly 8 times too large: bits for bytes? 1 byte has 8 bits." in shown["says"]
-    assert shown["says"].endswith("Your revision: 1.23 times too small.")
     assert view.now_["layout"]["name"].startswith(name)
     assert names(view) == [view.now_["layout"]["next"]] == ["retry"]
     shown = send(view, event("retry"))
