@@ -223,18 +223,18 @@ msgid "It is not translated yet."
 msgstr ""
 
 msgid "Which part of the peak stays?"
-msgstr "峰值的哪一部分不变？"
+msgstr "峰值的哪一部分不变。"
 
 msgctxt "ask.01.peak.wrong.all"
 msgid "All of it?"
-msgstr "全部？"
+msgstr "全部。"
 
 msgid "Which part of the step takes longest?"
-msgstr "训练步的哪一部分最长？"
+msgstr "训练步的哪一部分最长。"
 
 msgctxt "cause.half"
 msgid "A half?"
-msgstr "一半？"
+msgstr "一半。"
 
 #~ msgid "It is no longer there."
 #~ msgstr "没了"
@@ -284,11 +284,11 @@ def test_a_part_that_lacks_a_translation_is_shown_in_english():
         "b.start": "Start",  # a short text has its own translation at each place
         "whole.said": "{count} 个词。",
         "whole.empty": "",
-        "ask.01.peak.question": "峰值的哪一部分不变？",
-        "ask.01.peak.wrong.all": "全部？",
+        "ask.01.peak.question": "峰值的哪一部分不变。",
+        "ask.01.peak.wrong.all": "全部。",
         "ask.01.step.question": "Which part of the step takes longest?",
         "ask.01.step.wrong.all": "All of it?",
-        "cause.half": "一半？",
+        "cause.half": "一半。",
         "cause.twice": "Twice?",
     }
     assert strings.get("whole.said", count=5) == "5 个词。"
