@@ -134,7 +134,7 @@ def output(n: Numbers) -> Truth:
     causes = distinct_causes(due, [*wrong, Mistake("both_wait", Fraction(2 * due))])
     shape = "·".join(map(str, (batch, *node.shape)))
     figures = beside(due, lambda: waiting(_measured(step, batch), names, batch))
-    told = {"shape": shape, "nbytes": units.short(due)}
+    told = {"shape": shape, "nbytes": three_digits(due)}
     return Truth(Fraction(due), figures, tuple(causes), told)
 
 
@@ -235,7 +235,7 @@ def accumulate(n: Numbers) -> Truth:
     parts = plan(accumulated(step, 2)).peak(half)
     name = "higher" if parts > 1.01 * alone else "lower" if parts < 0.99 * alone else "same"
     seen = {"alone": at(alone), "parts": at(parts), "whole": at(whole),
-            "gradients": at(FP32 * zoo.build(n["network"]).parameters)}  # fmt: skip
+            "gradients": three_digits(FP32 * zoo.build(n["network"]).parameters)}  # fmt: skip
     return Truth(name, seen=seen)
 
 
