@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from html import escape
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from IPython.display import publish_display_data
-from ipywidgets import HTML
 
 from memlab import strings
-from memlab.course.cards import PredictionCard, prediction_card
+from memlab.course.cards import PredictionCard, prediction_card, unseen
 from memlab.course.exercises import exercise_card
 from memlab.layers.layer import text
 from memlab.ledger.ledger import Ledger
@@ -73,14 +71,6 @@ def _still(output: Output) -> dict[str, Any]:
     text = {"text/plain": output["text"]} if "text" in output else output.get("data")
     failed = {"text/plain": "\n".join(output.get("traceback", ()))}
     return {**(text or failed), WIDGET: unseen().get_view_spec()}
-
-
-@cache
-def unseen() -> HTML:
-    """Return a widget without anything to see."""
-    widget = HTML()
-    widget.add_class("memlab-unseen")
-    return widget
 
 
 def _publish(data: dict[str, Any], **more: Any) -> None:

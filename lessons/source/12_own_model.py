@@ -2,25 +2,29 @@
 # # 12 Your own model: why does it take more than you computed?
 #
 # 45 minutes. Needs: [02 A whole network](02_network.ipynb).
+
+# %% tags=["pytorch-recorded"]
+from memlab import lesson, views
+
+views.memory(lesson.model("vgg11").step, 32, only=("batch",), budgets=())
+
+# %% [markdown]
+# This is one training step of VGG-11, **recorded** from PyTorch. Set **Batch** to 64: what grows,
+# and what stays? A block has the name of its module. The models of this lesson are stored in files,
+# so that only the last part needs PyTorch.
 #
 # You will be able to
 #
-# - say what a card shows beyond parameters and feature maps,
-# - find what your own loop keeps and nobody needs,
-# - look where the peak is before you choose what makes a model fit,
-# - say which part of a card's figure is a range, and why.
+# - say what a GPU shows beyond parameters and feature maps,
+# - find what your own loop keeps and does not need,
+# - look where the peak is before you choose a change,
+# - explain why the memory that a GPU shows is a range.
 #
 # Words: [peak](glossary.md), [recording](glossary.md), [recompute](glossary.md),
 # [optimizer state](glossary.md), [workspace](glossary.md), [context](glossary.md),
 # [fragmentation](glossary.md).
 
 # %%
-from importlib.util import find_spec
-
-from memlab import lesson, views
-from memlab.measure import timing
-from memlab.placement.cudnn import with_largest_workspace
-
 lesson.recall("12.when")
 
 # %% tags=["solution"]
@@ -32,20 +36,11 @@ lesson.recall("12.state")
 # %% tags=["solution"]
 lesson.recall("12.state").guess("two").reveal()
 
-# %% tags=["pytorch-recorded"]
-views.memory(lesson.model("vgg11").step, 32)
-
 # %% [markdown]
-# This is VGG-11, **recorded** from PyTorch: one training step was watched, storage by storage, at
-# two small batches, with the kernels that a card runs. So its plan holds at any batch. Set
-# **Batch** to 64: what grows, what stays? A block has the name of its module.
-#
-# The models are in files, recorded without a card. Only the last part needs PyTorch.
-#
 # ## What takes more than you computed?
 #
-# A model reads sentences of 512 words, and gives a score for each of 32,000 words at each place.
-# It has 4 layers, and is trained with Adam.
+# A language model reads sentences of 512 words. For each place it computes a score for each of
+# 32,000 words. It has 4 layers and trains with Adam.
 
 # %% tags=["numbers"]
 {
@@ -54,24 +49,13 @@ views.memory(lesson.model("vgg11").step, 32)
 }
 
 # %% tags=["pytorch-recorded"]
-more = lesson.predict("12.more")
-
-
-@more.then
-def of_words():
-    return views.explain(lesson.model("words"), 32, "12 GB", only=("memory",))
-
-
-more
+lesson.predict("12.more")
 
 # %% tags=["solution", "pytorch-recorded", "picture-more"]
-more.guess("context", because="CUDA is large").revise("loss").reveal()
+lesson.predict("12.more").guess("context", because="CUDA is large").revise("loss").reveal()
 
 # %% [markdown]
-# nvidia-smi counts the **context** of CUDA, libraries, and gaps that the allocator cannot use
-# (**fragmentation**) too.
-#
-# A loop as many write it:
+# Many training loops look like this:
 #
 # ```python
 # scores = model(tokens)
@@ -87,60 +71,43 @@ lesson.change("12.kept")
 lesson.change("12.kept").guess("name").reveal()
 
 # %% [markdown]
-# ## What does the update take on a card?
+# Now the cure for the loss itself.
 
 # %% tags=["pytorch-recorded"]
-optimizer = lesson.predict("12.optimizer")
+lesson.predict("12.chunks")
 
+# %% tags=["solution", "pytorch-recorded", "picture-chunks"]
+lesson.predict("12.chunks").guess(8, because="8 parts").revise(2.4).reveal()
 
-@optimizer.then
-def together_or_fused():
-    return views.explain(lesson.model("vgg16"), 4, "3.8 GB")
+# %% [markdown]
+# ## What does the update take on a GPU?
 
-
-optimizer
+# %% tags=["pytorch-recorded"]
+lesson.predict("12.optimizer")
 
 # %% tags=["solution", "pytorch-recorded", "picture-optimizer"]
-optimizer.guess("fewer", because="half the feature maps").revise("single").reveal()
+lesson.predict("12.optimizer").guess("fewer", because="half the feature maps").revise(
+    "single"
+).reveal()
 
 # %% [markdown]
-# ## What does nvidia-smi show?
+# `torch.autocast` would not help here either: it computes in 16 bits and saves bytes of
+# activations, but parameters, gradients and the state of Adam stay in fp32.
+#
+# ## Will it fit?
 
 # %% tags=["pytorch-recorded"]
-workspace = lesson.predict("12.workspace")
-
-
-@workspace.then
-def most_of_each_convolution():
-    step = with_largest_workspace(lesson.model("vgg16_fused").step)
-    return views.memory(step, 32, only=("batch",))
-
-
-workspace
-
-# %% tags=["solution", "pytorch-recorded", "picture-workspace"]
-workspace.guess("half").revise("more").reveal()
-
-# %% tags=["pytorch-recorded"]
-smi = lesson.predict("12.smi")
-
-
-@smi.then
-def sum_on_the_card():
-    return views.explain(lesson.model("vgg16_fused"), 40, "8 GB")
-
-
-smi
+lesson.predict("12.smi")
 
 # %% tags=["solution", "pytorch-recorded", "picture-smi"]
-smi.guess("runs").revise("cudnn").reveal()
+lesson.predict("12.smi").guess("runs").revise("cudnn").reveal()
 
 # %% [markdown]
-# ## Exercise: what would be freed?
+# ## Exercise: what could be freed earlier?
 #
-# **Worked.** Three blocks, as `(nbytes, born, last, freed)`. **Shapes** are gone: **bytes** are
-# what counts. **Lifetime:** a block is alive from `born` to `freed`, both counted. **Peak:** the
-# largest sum over operations.
+# **Worked.** There are three blocks, each `(nbytes, born, last, freed)`. Their **shapes** do not
+# matter, only their **bytes**. **Lifetime:** a block is alive from operation `born` to operation
+# `freed`, both included; `last` is its last reader. **Peak:** the largest sum over the operations.
 
 # %%
 blocks = [(100, 0, 1, 4), (20, 1, 3, 3), (50, 2, 4, 4)]
@@ -150,8 +117,8 @@ for t in range(5):
     print(f"operation {t}: {sum(alive):3} B alive, {sum(needed):3} B needed")
 
 # %% [markdown]
-# **With blanks.** The same for any blocks: the peak as it is, and if each block were freed after
-# `last`. **Alone:** which block costs the most by waiting?
+# **With blanks.** Write it for any blocks: the peak as it is, and the peak if each block were freed
+# after `last`. **Alone:** which block costs the most by waiting?
 
 # %%
 exercise = lesson.exercise("12.late")
@@ -182,11 +149,16 @@ exercise.check(late)
 # %% [markdown]
 # ## Exercise: your own model
 #
-# With PyTorch (`pip install "memlab[torch]"`) this plans a small network for your processor, trains
-# it, and reads the peak of PyTorch's allocator. The row `memlab` contains the workspace of each
-# kernel, measured; `memlab without workspace` does not. This takes about half a minute.
+# With PyTorch (`pip install "memlab[torch]"`), the next cell plans a small network for your
+# processor, trains it, and reads the peak of PyTorch's allocator. The row `memlab` includes the
+# measured workspace of each kernel; `memlab without workspace` does not. It takes about half a
+# minute.
 
 # %% tags=["nbval-ignore-output"]
+from importlib.util import find_spec
+
+from memlab.measure import timing
+
 print(timing.machine())
 if find_spec("torch"):
     from memlab.lesson.material.torch_models import trained
@@ -196,19 +168,20 @@ else:
     print("PyTorch is not installed here: this cell needs it, the lesson does not.")
 
 # %% [markdown]
-# Now yours: functions that make the model and a mini-batch, the batch, the card.
+# Now your model: give a function that makes it, one that makes a mini-batch, the batch size, and
+# your GPU.
 #
 # ```python
 # memlab.explain(MyModel, lambda B: (inputs(B), targets(B)), batch=32, card="T4")
 # ```
 #
-# It needs no card. It says what makes yours fit, with the line to paste. Is the peak where you
-# thought it was?
+# It needs no GPU. It says what makes your model fit, with the line to paste. Is the peak where you
+# expected it?
 #
 # ## What this lesson leaves out
 #
-# - Which algorithm cuDNN chooses: the upper end is the largest workspace that is known.
-# - Several cards, compiled code.
+# - The algorithm that cuDNN chooses is not known: the upper end uses the largest known workspace.
+# - Several GPUs and compiled code are not covered.
 # - A model that branches on its data is recorded as it ran on the given data.
 #
 # Sources: A12, F3.
@@ -216,10 +189,12 @@ else:
 # %% [markdown]
 # ## Key points
 #
-# - Add up what lives at **one moment**, and look for it where the widest map is<sup>A12</sup>.
-# - A name in your loop holds what it names.
-# - First where the peak is, then what helps: in the update, neither a smaller batch nor recompute
-#   does; a fused or a leaner optimizer<sup>F3</sup> does.
-# - A card shows a range: a batch surely fits where the upper end does.
+# - Add up what is alive at **one moment**, and look for it where the widest feature map
+#   is<sup>A12</sup>.
+# - As long as a variable in your loop refers to a tensor, the tensor stays in memory.
+# - Find the peak before you choose a change. If it is in the update, neither a smaller batch nor
+#   recompute helps; a fused or smaller optimizer<sup>F3</sup> does. If it is in the loss, compute
+#   the loss in chunks.
+# - The memory that a GPU shows is a range. A batch surely fits if the upper end fits.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb).

@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 
 from memlab import atomic_files, strings
 from memlab.errors import InputError, shorten, visible
+from memlab.lesson import own
 
 FILE, SEED = "MEMLAB_PROGRESS", "MEMLAB_SEED"
 SCHEMA = "memlab.progress/1"
@@ -159,7 +160,7 @@ def text(record: Mapping[str, Any], path: Path) -> str:
     names = [*record["cards"], *record["exercises"]]
     lines = [strings.get("progress.top", path=path)]
     for lesson in sorted({name.partition(".")[0] for name in names}):
-        lines += ["", strings.get("progress.lesson", lesson=visible(lesson))]
+        lines += ["", _heading(lesson)]
         lines += _table(
             ("card", "guess", "revision", "result", "rounds"),
             _rows_of_lesson(lesson, record["cards"], _card_cells),
@@ -170,6 +171,14 @@ def text(record: Mapping[str, Any], path: Path) -> str:
             _rows_of_lesson(lesson, record["exercises"], _exercise_cells),
         )
     return "\n".join(lines if names else [*lines, strings.get("progress.empty")])
+
+
+def _heading(lesson: str) -> str:
+    """Return the heading of a lesson, of a week of an instructor's, or of the cards and exercises
+    that belong to none."""
+    if lesson == own.PREFIX:
+        return _text("own")
+    return strings.get("progress.lesson", lesson=lesson) if lesson.isdigit() else visible(lesson)
 
 
 def _rows_of_lesson(

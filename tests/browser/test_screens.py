@@ -28,7 +28,8 @@ CARDS = """() => [...document.querySelectorAll(".memlab-asked .memlab-card")].ma
 })"""
 SEEN = """index => {
     const panel = jupyterapp.shell.currentWidget.content.node.getBoundingClientRect();
-    const asked = document.querySelector(`.memlab-card[data-index="${index}"]`).closest(".memlab-asked");
+    const card = document.querySelector(`.memlab-card[data-index="${index}"]`);
+    const asked = card.closest(".memlab-asked");
     const verdict = asked.querySelector(".ml-truth")?.getBoundingClientRect();
     const picture = asked.querySelector(".widget-output svg")?.getBoundingClientRect();
     if (!verdict || !picture) return null;

@@ -17,7 +17,7 @@ from IPython.display import display
 import memlab
 from memlab import lesson, notebook_hooks, strings, views, zoo
 from memlab.course import reveals
-from memlab.course.cards import WIDEST, prediction_card, working
+from memlab.course.cards import WIDEST, prediction_card, unseen, working
 from memlab.errors import InputError
 from memlab.free_memory import Room
 from memlab.lesson import sentences
@@ -25,7 +25,6 @@ from memlab.lesson.card import Card
 from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth, topics
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import Mistake
-from memlab.notebook_display import unseen
 from memlab.pictures.live import outputs
 from memlab.pictures.live.outputs import REQUIRED
 from memlab.runtime import memory_guard
@@ -127,7 +126,9 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
         *("diagnosed", "7.9 MB", "It grows."),
     )
     assert list(shown["verdict"]) == [("guess", "your guess", "7.9 MB", "It grows.")]
-    assert [line.text for line in shown["lines"]] == ["Too large: bits for bytes?"]
+    assert [line.text for line in shown["lines"]] == [
+        "Too large. Did you count bits instead of bytes?"
+    ]
     assert names(view) == ["guess", "revise", "reveal"]
     assert view.now_["layout"]["next"] == "guess"
     assert control(view, "guess")["value"] == ""
@@ -136,7 +137,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     said = [f"It was 1 and {HIDDEN}.", f"First {HIDDEN}.", "Then 1."]
     *lines, wrong, again = shown["lines"]
     assert lines == [(line, False, bool(at), False) for at, line in enumerate(said)]
-    assert wrong.text.startswith("Exactly 8 times too large: bits for bytes?")
+    assert wrong.text.startswith("Exactly 8 times too large. Did you count bits instead of bytes?")
     assert (again.text, again.dim) == ("Your revision: 1.23 times too small.", True)
     assert list(shown["verdict"]) == [
         ("truth", "", "988 kB", ""),
@@ -227,7 +228,7 @@ def test_a_finding_is_sent_with_its_marks_and_a_reason_as_it_was_typed(ask, monk
 
 def test_a_skipped_card_has_no_bar_for_a_guess(amount):
     view = views.prediction_card(amount)
-    assert [line.text for line in send(view, event("skip"))["lines"]] == ["No guess."]
+    assert [line.text for line in send(view, event("skip"))["lines"]] == ["You skipped the guess."]
     shown = send(view, event("reveal"))
     assert 'class="before"' not in shown["svg"]
     assert "your guess" not in labels(amount)
@@ -250,7 +251,10 @@ def test_a_malformed_guess_is_refused_and_stays_in_the_box(amount):
         assert control(view, "guess")["value"] == "6.4"
         assert amount.now.open
     shown = send(view, event("guess", "6.4 MB"))
-    assert (shown["error"], shown["status"]) == ("", "6.4 MB are 6,400,000 B, not locked yet.")
+    assert (shown["error"], shown["status"]) == (
+        "",
+        "6.4 MB is read as 6,400,000 B. It is not locked yet.",
+    )
 
 
 @pytest.mark.parametrize("kind", [AnswerKind.AMOUNT, AnswerKind.CHOICE])
@@ -355,7 +359,7 @@ def test_a_stored_picture_stands_alone(amount):
     view = views.prediction_card(amount)
     bundle, _ = view._repr_mimebundle_() or ({}, {})
     svg = bundle["image/svg+xml"]
-    for said in ("How much, of 2?", "It was 2", "your guess", "guess 1 MB", "2 MB"):
+    for said in ("How much, of 2?", "It was 2", "your guess", "your guess was 1 MB", "2 MB"):
         assert said in svg
     assert "First" not in svg  # said with the first numbers
     live = send(view, event("width", 600))["svg"]

@@ -1,92 +1,63 @@
-"""Pictures under answers: each is drawn on any numbers of its question."""
+"""Pictures under the answers of cards: one for each question that has one, on any numbers."""
 
 import random
-from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
-import memlab
-from memlab.course.reveals import picture_of
+from memlab.course import reveals
 from memlab.lesson.card_question import Attempt, topics
-from memlab.lesson.content.lesson_01 import convolutions
+from tests.quick import apart
 
-NAMES = [name for name in topics() if name.partition(".")[0] in ("01", "02") and picture_of(name)]
-
-
-def shown(name, guess=None, seed=None):
-    """The view under an answer, on the first numbers or on drawn ones."""
-    topic = topics()[name]
-    numbers = topic.first if seed is None else topic.draw(random.Random(seed))
-    turn = Attempt(topic, numbers, guess=topic.read(guess) if guess else None)
-    turn = replace(turn, truth=topic.truth(numbers), revealed=True)
-    return turn, picture_of(name)(turn)
+TALLEST = 640
+"""Pixels of a picture of the stored width: with its controls it fills a laptop's screen."""
 
 
-def outline(view):
-    """The bytes of the dashed outline."""
-    return view.shown_in(view.scene()).old.peak.nbytes
+def names() -> list[str]:
+    return [name for name in topics() if reveals.picture_of(name)]
 
 
-def test_lessons_01_and_02_have_pictures():
-    assert {"01.peak", "01.prediction", "02.output", "02.halve", "02.accumulate"} <= {*NAMES}
+def is_slow(name: str) -> bool:
+    return topics()[name].seconds > 0
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_picture_is_drawn_on_any_numbers(name):
-    for seed in (None, *range(8)) if topics()[name].draw else (None,):
-        _, view = shown(name, seed=seed)
-        assert "<svg" in view.svg()
-        assert "card" not in view.text()  # the axis is as high as the step, and not as a card
-        assert not view.exceeds(view.state)
+def test_every_picture_belongs_to_a_question():
+    for module in iter_modules(reveals.__path__):
+        import_module(f"{reveals.__name__}.{module.name}")
+        lesson = module.name.removeprefix("lesson_")
+        assert any(name.startswith(lesson) for name in reveals._PICTURES)
+    assert reveals._PICTURES.keys() <= topics().keys()
 
 
-@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4])
-@pytest.mark.parametrize("name", ["02.halve", "02.resnet"])
-def test_half_a_batch_is_shown_beside_the_whole_one(name, seed):
-    turn, view = shown(name, "2", seed)
-    assert (view.batch, turn.numbers["batch"]) == (view.batch, 2 * view.batch)
-    assert outline(view) / view.peak == pytest.approx(float(turn.truth.value))
-    assert view.state.guess == round(outline(view) / 2)
+def test_two_modules_have_no_picture_for_one_question(monkeypatch):
+    monkeypatch.setattr(reveals, "_PICTURES", {})
+
+    def first(turn: Attempt) -> None:
+        return None
+
+    def second(turn: Attempt) -> None:
+        return None
+
+    second.__module__ = "elsewhere"
+    assert reveals.reveal("02.halve")(first) is first
+    with pytest.raises(ValueError, match=r"two pictures belong to .02\.halve."):
+        reveals.reveal("02.halve")(second)
 
 
-@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5, 6])
-def test_parts_are_shown_beside_the_whole_batch(seed):
-    turn, view = shown("02.accumulate", seed=seed)
-    numbers = turn.numbers
-    step = memlab.training_step(memlab.zoo.build(numbers["network"]), numbers["optimizer"])
-    half = numbers["batch"] // 2
-    assert view.peak == memlab.plan(memlab.accumulate(step, 2)).peak(half)
-    assert outline(view) == memlab.plan(step).peak(2 * half)
-    alone = memlab.plan(step).peak(half)
-    assert (view.peak > 1.01 * alone) == (turn.truth.value == "higher")
-    view.batch = half // 2
-    assert view.peak == memlab.plan(memlab.accumulate(step, 4)).peak(half // 2)
+def test_a_question_without_a_picture_has_none():
+    assert reveals.picture_of("02.reads") is None
+    assert reveals.picture_of("own.question") is None
 
 
-def test_parts_are_named_by_the_picture():
-    _, view = shown("02.accumulate")
-    assert view.text().startswith("ResNet-50 v1.5, batch 16, fp32, SGD with momentum, training, "
-                                  "accumulated over 2 parts.")  # fmt: skip
-    assert ">batch 32</text>" in view.svg()
-
-
-def test_training_is_shown_beside_inference():
-    turn, view = shown("01.prediction", "2")
-    network = convolutions(4)
-    step = memlab.training_step(network, "sgd", algorithm="direct")
-    assert view.peak == memlab.plan(step).peak(5)
-    inference = memlab.inference_step(network, algorithm="direct")
-    assert outline(view) == memlab.plan(inference).peak(5)
-    assert view.peak / outline(view) == pytest.approx(float(turn.truth.value))
-    assert view.state.guess == 2 * outline(view)
-
-
-def test_another_function_is_shown_beside_tanh():
-    _, view = shown("01.gelu")
-    assert "The peak was 28 B, now 32 B" in view.text()
-
-
-def test_the_arrays_of_the_convolution_are_named_as_the_change_names_them():
-    _, view = shown("02.output")
-    for name in ("conv", "conv.workspace", "input", "gradient of relu"):
-        assert name in view.text()
+@pytest.mark.parametrize("name", apart(names(), is_slow))
+def test_a_picture_is_made_for_any_numbers(name):
+    question = topics()[name]
+    picture = reveals.picture_of(name)
+    assert picture is not None
+    drawn = [question.draw(random.Random(seed)) for seed in range(2)] if question.draw else []
+    for numbers in (question.first, *drawn):
+        view = picture(Attempt(question, numbers, revealed=True))
+        page = view.page()
+        assert page.text().strip()
+        assert page.svg().height <= TALLEST

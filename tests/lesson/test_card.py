@@ -110,7 +110,7 @@ def test_a_wrong_guess_is_diagnosed_alone(card):
     assert card.text().splitlines() == [
         "Predict. How many bytes, of 5?",
         "your guess  0.2 MB",
-        "Too small: one image?",
+        "Too small. one image?",
         'Change it once with lesson.predict("09.own").revise(...), or run '
         'lesson.predict("09.own").reveal() for the answer.',
     ]
@@ -119,9 +119,9 @@ def test_a_wrong_guess_is_diagnosed_alone(card):
 @pytest.mark.parametrize(
     ("given", "hint"),
     [
-        ("0.2 MB", "Too small: one image?"),  # "The batch has 32." is the factor
+        ("0.2 MB", "Too small. one image?"),  # "The batch has 32." is the factor
         ("12.8 MB", "Too large."),  # "was it doubled?" is the factor itself
-        ("1.6 MB", "Too small: values for bytes? Each has its own width."),
+        ("1.6 MB", "Too small. values for bytes? Each has its own width."),
         ("5.7 MB", "Too small. Count again."),
         ("999 GB", "Too large. Count again."),
         ("0 B", "Too small. Count again."),
@@ -137,7 +137,7 @@ def test_a_close_count_is_wrong_and_not_called_close_before_the_answer(ask):
     card = ask(counted=True).guess("6.3 MB")  # nor the answer
     assert sentences.hint(card.now) == "Too small. Count again."
     assert not [leak for leak in ("6.4", "close", "10 %") if leak in card.text()]
-    said = "Close, but this is a count: only the exact number is right."
+    said = "Your guess is close, but this is a count: only the exact number is right."
     assert said in card.reveal().text()
 
 
@@ -146,12 +146,12 @@ def test_a_close_count_is_wrong_and_not_called_close_before_the_answer(ask):
     ("given", "said"),
     [
         ("6.4 MB", "Exactly right."),
-        ("6,400,001 B", "Right: your guess is close, within 10 %."),
-        ("6.43 MB", "Right: your guess is close, within 10 %."),
-        ("6 MB", "Right: your guess is close, within 10 %."),
-        ("5.76 MB", "Right: your guess is close, within 10 %."),
+        ("6,400,001 B", "Right: your guess is within 10 % of the answer."),
+        ("6.43 MB", "Right: your guess is within 10 % of the answer."),
+        ("6 MB", "Right: your guess is within 10 % of the answer."),
+        ("5.76 MB", "Right: your guess is within 10 % of the answer."),
         ("5.75 MB", "1.11 times too small"),
-        ("6.1 MB", "Right in MiB. You wrote 6.1 MB:"),
+        ("6.1 MB", "The number is right in MiB. You wrote 6.1 MB:"),
         ("2 MB", "3.2 times too small"),
         ("1 GB", "156 times too large"),
     ],
@@ -163,17 +163,17 @@ def test_a_guess_is_told_how_near_it_is(ask, given, said):
 
 def test_a_guess_that_is_right_to_its_digits_says_so(ask):
     text = ask(value=Fraction(6_422_528)).guess("6.4 MB").text()
-    assert "Right, to the digits that you typed." in text
+    assert "Right to the digits that you typed." in text
 
 
 @pytest.mark.parametrize(
     ("given", "truth", "cause", "said"),
     [
-        ("2", Fraction(505, 100), Fraction(1942, 1000), "2.5 times too small: "),  # not 2.6
-        ("1.94", Fraction(505, 100), Fraction(1942, 1000), "2.6 times too small: "),
-        ("4", Fraction(8), Fraction(4), "Exactly 2 times too small: "),
-        ("8.04", Fraction(4), Fraction(8), "2.0 times too large: "),  # not exactly
-        ("3.1", Fraction(280, 100), Fraction(310, 100), "1.11 times too large: "),
+        ("2", Fraction(505, 100), Fraction(1942, 1000), "2.5 times too small. "),  # not 2.6
+        ("1.94", Fraction(505, 100), Fraction(1942, 1000), "2.6 times too small. "),
+        ("4", Fraction(8), Fraction(4), "Exactly 2 times too small. "),
+        ("8.04", Fraction(4), Fraction(8), "2.0 times too large. "),  # not exactly
+        ("3.1", Fraction(280, 100), Fraction(310, 100), "1.11 times too large. "),
     ],
 )
 def test_how_far_off_a_guess_is_follows_from_what_was_typed(ask, given, truth, cause, said):
@@ -210,17 +210,20 @@ def test_a_sentence_that_says_the_factor_is_left_out(ask, monkeypatch, factor, s
     card = ask(causes=(Mistake("doubled", TRUTH * factor),)).guess(f"{TRUTH * factor} B")
     assert sentences.hint(card.now) == "Too large."
     other = ask(causes=(Mistake("doubled", TRUTH * 7),)).guess(f"{TRUTH * 7} B")
-    assert sentences.hint(other.now) == f"Too large: {said}"
+    assert sentences.hint(other.now) == f"Too large. {said}"
 
 
 @pytest.mark.parametrize("said", ["One image?", "再加一幅图像的梯度。", "它增加。"])
 def test_a_sentence_without_a_factor_stays(ask, monkeypatch, said):
     monkeypatch.setitem(strings.table(), "cause.doubled", said)
-    assert sentences.hint(ask().guess("12.8 MB").now) == f"Too large: {said}"
+    assert sentences.hint(ask().guess("12.8 MB").now) == f"Too large. {said}"
 
 
 def test_an_address_is_neither_too_small_nor_too_large(ask):
-    assert sentences.hint(ask(near=False).guess("1 B").now) == "It is another one. Count again."
+    assert (
+        sentences.hint(ask(near=False).guess("1 B").now)
+        == "The answer is another one. Count again."
+    )
 
 
 def test_a_guess_is_locked_and_stays(card):
@@ -232,10 +235,10 @@ def test_a_guess_is_locked_and_stays(card):
         card.guess("6.4 MB")
     assert card.rounds[0].typed == "0.2 MB"
     assert card.bytes == 200_000
-    assert "Exactly 32 times too small: one image? The batch has 32." in card.text()
+    assert "Exactly 32 times too small. one image? The batch has 32." in card.text()
     card.retry().guess("1 B").reveal()
     assert card.bytes == 200_000
-    assert "guess 0.2 MB, truth 6,400,000 B" in card.text()
+    assert "your guess was 0.2 MB, the answer 6,400,000 B" in card.text()
 
 
 def test_nothing_is_computed_before_the_guess(card, asked):
@@ -289,14 +292,14 @@ def test_a_revision_shows_the_answer_beside_both_guesses(card):
     assert [line.split("  ")[0] for line in text.splitlines()[1:4]] == [
         *("your guess", "your revision", "planned")
     ]
-    assert "Exactly 32 times too small: one image? The batch has 32." in text
+    assert "Exactly 32 times too small. one image? The batch has 32." in text
     assert "Your revision: Exactly right." in text
     assert card.bytes == 200_000
 
 
 def test_there_is_one_revision(card, asked):
     card.guess("0.2 MB").revise("1 MB")
-    with pytest.raises(InputError, match="One guess is revised once"):
+    with pytest.raises(InputError, match="A guess can be revised once"):
         card.revise("6.4 MB")
     assert card.revise("1 MB").now.retyped == "1 MB"  # the cell runs again
     assert len(asked) == 1
@@ -305,7 +308,7 @@ def test_there_is_one_revision(card, asked):
 @pytest.mark.parametrize(
     ("prepare", "said"),
     [
-        (lambda card: card, "Answer the question above first"),
+        (lambda card: card, "Answer the question first"),
         (
             lambda card: card.skip(),
             rf"Skipped, without a guess. Run {HANDLE}\.reveal",
@@ -360,14 +363,14 @@ def test_a_reason_is_kept_although_the_answer_is_never_shown(card, kept):
 
 @pytest.mark.parametrize("reason", [3, None, "x" * 500, b"so"])
 def test_a_reason_is_a_short_text(card, reason):
-    with pytest.raises(InputError, match="A reason is a short text"):
+    with pytest.raises(InputError, match="A reason is a text of at most 400"):
         card.guess("0.2 MB", because=reason)
     assert card.now.open
 
 
 @pytest.mark.parametrize("part", [Purpose.RECALL, Purpose.CHANGE])
 def test_other_questions_take_no_reason(ask, part):
-    with pytest.raises(InputError, match=f"lesson.{part} takes no reason"):
+    with pytest.raises(InputError, match=f"a question for lesson.{part}"):
         ask(part=part).guess("0.2 MB", because="so")
 
 
@@ -409,11 +412,14 @@ def test_who_watches_is_told_of_every_change(card):
 
 
 def test_a_ratio_of_0_is_said_plainly(ask):
-    assert "One of the two is 0." in ask(AnswerKind.TIMES, Fraction(0)).guess(2).reveal().text()
+    assert (
+        "Either your guess or the answer is 0."
+        in ask(AnswerKind.TIMES, Fraction(0)).guess(2).reveal().text()
+    )
 
 
 def test_a_right_guess_in_the_other_unit_gets_a_note(card):
-    assert "Right in MiB. You wrote 6.10 MB" in card.guess("6.10 MB").text()
+    assert "The number is right in MiB. You wrote 6.10 MB" in card.guess("6.10 MB").text()
 
 
 # -- other numbers ------------------------------------------------------------------------------
@@ -541,7 +547,7 @@ def test_a_choice_says_what_a_wrong_option_shows_and_not_the_right_one(choice):
     with pytest.raises(InputError, match="a guess is one of"):
         choice.guess(2)
     text = choice.guess("one").text()
-    assert "Not this one. Who else is read later?" in text
+    assert "This is not the answer. Who else is read later?" in text
     assert "right answer" not in text
     text = choice.revise("none").text()
     assert "Your revision: Is nothing read later?" in text

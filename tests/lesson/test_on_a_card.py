@@ -5,6 +5,8 @@ import pytest
 import memlab
 from memlab import lesson, units
 from memlab.lesson.card_question import topics
+from memlab.lesson.content import lesson_12
+from memlab.pictures.values.number_text import three_digits
 from memlab.placement.step_on_card import StepOnCard
 from memlab.step.tensor import Role
 
@@ -24,8 +26,8 @@ def test_temporaries_of_an_update_follow_from_the_parameters():
     """Together, one for each parameter; one after another, two of the largest parameter."""
     told = truth("12.optimizer").seen
     sizes = parameters("vgg16")
-    assert told["together"] == units.short(sum(sizes))
-    assert told["two"] == units.short(2 * max(sizes))
+    assert told["together"] == three_digits(sum(sizes))
+    assert told["two"] == three_digits(2 * max(sizes))
     assert truth("12.optimizer").value == "fused"
 
 
@@ -33,11 +35,27 @@ def test_temporaries_of_an_update_follow_from_the_parameters():
 def test_workspace_of_a_convolution_is_that_of_winograd(batch):
     """Of 64 channels, 64 filters and 224 x 224 outputs: 36 values for each tile of 16."""
     tiles = (224 // 4) ** 2
-    told = truth("12.workspace", batch=batch).seen
+    told = truth("12.smi", batch=batch).seen
     assert told["operation"] == "features.2.convolution"
     nbytes = 36 * 4 * (64 * 64 + batch * tiles * (64 + 64))
-    assert float(told["ratio"]) == pytest.approx(36 * 2 / 16, rel=0.03)
-    assert told["workspace"] == units.short(nbytes)
+    largest = 4 * batch * 64 * 224**2
+    assert told["times"] == f"{nbytes / largest:.1f}"
+
+
+def test_a_loss_in_chunks_takes_what_one_chunk_takes():
+    """The peak falls by the loss, but for one chunk of it, or to that of the layers."""
+    told = truth("12.chunks")
+    before = memlab.plan(lesson.model("words").step).peak(32)
+    assert told.seen["before"] == three_digits(before)
+    scores = 32 * 512 * 32_000 * 4
+    assert before - 3 * scores < before / told.value < before - 2 * scores
+
+
+def test_the_chunks_are_those_of_the_change():
+    pytest.importorskip("torch", reason="the change is made of PyTorch's functions")
+    from memlab.frontends.torch.fitting import chunked_loss
+
+    assert lesson_12.CHUNKS == chunked_loss.CHUNKS
 
 
 @pytest.mark.parametrize(

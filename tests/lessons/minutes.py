@@ -14,9 +14,11 @@ from typing import Any
 
 from lessons import build, stored
 from memlab import strings
+from memlab.course import reveals
 from memlab.lesson import sentences
 from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question
 from tests.lessons.form import FIRST, asks, is_solution
+from tests.lessons.parts import ASKED as NAMED
 from tests.lessons.parts import Lesson, minutes_line, read
 from tests.lessons.structure import words
 
@@ -67,6 +69,11 @@ def long_enough(lesson: Lesson) -> list[str]:
     return breaks if takes <= said else [*breaks, f"it takes {takes:.1f} minutes, not {said}"]
 
 
+def has_picture(cell: Any) -> bool:
+    """True if a cell asks a question whose answer has a picture."""
+    return any(reveals.picture_of(name) for name in NAMED.findall(cell.source))
+
+
 def estimate(lesson: Lesson) -> Estimate:
     """The parts of a lesson, as its learners meet them; its outputs are those of the solutions."""
     prose = [cell.source for cell in lesson.of("markdown") if not is_solution(cell)]
@@ -78,7 +85,7 @@ def estimate(lesson: Lesson) -> Estimate:
         code=len(lines),
         printed=sum(printed(cell) for cell in lesson.solved["cells"]),
         parts=Counter(part for cell in code if (part := asks(cell))),
-        views=sum(bool(LOOKED.search(cell.source)) for cell in code),
+        views=sum(bool(LOOKED.search(cell.source)) or has_picture(cell) for cell in code),
         exercises=sum(build.STUB in cell.metadata.tags for cell in code),
         seconds=timed().get(lesson.name, UNKNOWN),
     )

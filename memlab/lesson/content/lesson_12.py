@@ -1,11 +1,12 @@
 """Lesson 12, a model of one's own.
 
-Cards: bytes beyond the computed ones, the card's optimizer, workspace of cuDNN, and the range that
+Cards: bytes beyond the computed ones, a loss in chunks, the card's optimizer, and the range that
 nvidia-smi shows. Exercise: the peak if no array was kept longer than needed.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from random import Random
 
@@ -14,10 +15,14 @@ from memlab.formats import FORMATS
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
-from memlab.lesson.content.shared_truths import step_of, with_label
+from memlab.lesson.content.shared_truths import planned, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.recorded_models import model
+from memlab.lesson.misconceptions import Mistake
 from memlab.networks import zoo
+from memlab.pictures.explain.explained import Explained
+from memlab.pictures.explain.explained_changes import StepChange
+from memlab.pictures.values.number_text import three_digits
 from memlab.placement.caching_allocator import estimates
 from memlab.placement.cudnn import with_largest_workspace
 from memlab.placement.step_on_card import StepOnCard
@@ -25,6 +30,9 @@ from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor, new
 from memlab.techniques.release import release
+
+CHUNKS = 8
+"""Parts of the loss in ``memlab.frontends.torch.fitting.chunked_loss``, which needs PyTorch."""
 
 # -- what lesson 02 said --------------------------------------------------------------------------
 
@@ -37,7 +45,7 @@ def when(n: Numbers) -> Truth:
     """Answer of 12.when: the phase in which most bytes are alive (A12)."""
     peak = plan(step_of(zoo.build(n["network"]))).peak_at(n["batch"])
     phase = Phase.FORWARD if peak.row.phase is Phase.LOSS else peak.row.phase
-    return Truth(str(phase), seen={"peak": units.short(peak.nbytes), "operation": peak.row.name})
+    return Truth(str(phase), seen={"peak": three_digits(peak.nbytes), "operation": peak.row.name})
 
 
 @topic("12.state", AnswerKind.CHOICE, {"network": "vgg16"}, None,
@@ -49,7 +57,7 @@ def state(n: Numbers) -> Truth:
     roles = plan(step_of(zoo.build(n["network"]), "adam")).roles(1)
     parameters, kept = roles[Role.PARAMETER], roles[Role.OPTIMIZER_STATE]
     answer = ("none", "one", "two")[round(kept / parameters)]
-    return Truth(answer, seen={"kept": units.short(kept), "parameters": units.short(parameters)})
+    return Truth(answer, seen={"kept": three_digits(kept), "parameters": three_digits(parameters)})
 
 
 # -- what shows more than was computed ------------------------------------------------------------
@@ -75,7 +83,7 @@ def _computed(n: Numbers) -> dict[str, object]:
     ledger, batch = _ledger(n["model"]), n["batch"]
     computed = int(ledger.timeline(batch)[_forward_ends(ledger)])
     total = ledger.peak(batch) + sum(_beside(n["model"], batch).values())
-    return {"computed": units.short(computed), "card": units.short(total)}
+    return {"computed": three_digits(computed), "card": three_digits(total)}
 
 
 @topic("12.more", AnswerKind.CHOICE, {"model": "words", "batch": 32}, None,
@@ -97,8 +105,8 @@ def more(n: Numbers) -> Truth:
         "gradients": ledger.roles(batch, peak.index)[Role.PARAMETER_GRADIENT],
         "loss": loss_bytes - before,
     }
-    told: dict[str, object] = {name: units.short(part) for name, part in parts.items()}
-    told |= _computed(n) | {"scores": units.short(before), "operation": peak.row.name}
+    told: dict[str, object] = {name: three_digits(part) for name, part in parts.items()}
+    told |= _computed(n) | {"scores": three_digits(before), "operation": peak.row.name}
     return Truth(max(parts, key=lambda name: parts[name]), seen=told)
 
 
@@ -117,10 +125,41 @@ def kept(n: Numbers) -> Truth:
     roles = {"gradients": (Role.PARAMETER_GRADIENT,), "maps": (Role.FEATURE_MAP, Role.GRADIENT_MAP)}
     for name, which in roles.items():
         nbytes[name] = peak - plan(release(plain, which)).peak(batch)
-    told = {name: units.short(size) for name, size in nbytes.items()}
+    told = {name: three_digits(size) for name, size in nbytes.items()}
     share = 100 * nbytes["name"] / peak
-    told |= {"peak": units.short(peak), "share": f"{share:.0f}"}
+    told |= {"peak": three_digits(peak), "share": f"{share:.0f}"}
     return Truth(max(nbytes, key=lambda name: nbytes[name]), seen=told)
+
+
+# -- a loss in chunks -----------------------------------------------------------------------------
+
+
+def _chunked(n: Numbers) -> StepChange:
+    """The change that computes the loss in chunks."""
+    explained = Explained(model(n["model"]), n["batch"], units.parse(n["memory"]))
+    return next(change for change in explained.helping if change.key == "chunked")
+
+
+def _peak(n: Numbers) -> str:
+    return three_digits(_ledger(n["model"]).peak(n["batch"]))
+
+
+@topic("12.chunks", AnswerKind.TIMES, {"model": "words", "batch": 32, "memory": "8 GB"}, None,
+       stops=("1.0", "1.2", "1.5", "2.0", "2.5", "3.0", "4.0", "6.0", "8.0", "12.0"), decimals=1,
+       words=lambda n: {"chunks": CHUNKS, "peak": _peak(n)},
+       gives=("2.4 times",))  # fmt: skip
+def chunks(n: Numbers) -> Truth:
+    """Answer of 12.chunks: the peak over the peak with a loss that is computed in chunks."""
+    batch, change, ledger = n["batch"], _chunked(n), _ledger(n["model"])
+    before, after = ledger.peak_at(batch), change.peak(batch)
+    ratio = Fraction(before.nbytes, after)
+    of_loss = sum(e.size.at(batch) for e in ledger.alive(before.index) if e.layer == "loss")
+    causes = (Mistake("all_in_chunks", Fraction(CHUNKS), {"chunks": CHUNKS}),
+              Mistake("loss_gone", Fraction(before.nbytes, before.nbytes - of_loss)),
+              Mistake("chunks_kept", Fraction(1)))  # fmt: skip
+    told: dict[str, object] = {"before": three_digits(before.nbytes), "after": three_digits(after)}
+    told |= {"time": f"{100 * change.extra:.0f}", "largest": change.fit(units.parse(n["memory"]))}
+    return Truth(ratio, (planned(ratio),), causes, told)
 
 
 # -- the card's optimizer -------------------------------------------------------------------------
@@ -136,7 +175,7 @@ def _temporaries(ledger: Ledger, batch: int) -> int:
 @topic("12.optimizer", AnswerKind.CHOICE, {"model": "vgg16", "batch": 4}, None,
        options=("fewer", "single", "fused"),
        words=lambda n: {"batch": n["batch"], "fewer": n["batch"] // 2,
-                        "peak": units.short(_ledger(n["model"]).peak(n["batch"]))},
+                        "peak": three_digits(_ledger(n["model"]).peak(n["batch"]))},
        gives=("writes nothing between", "no temporaries"))  # fmt: skip
 def optimizer(n: Numbers) -> Truth:
     """Answer of 12.optimizer: the change that lowers a peak in the update most."""
@@ -147,16 +186,16 @@ def optimizer(n: Numbers) -> Truth:
         "single": single.peak(batch),
         "fused": fused.peak(batch),
     }
-    told: dict[str, object] = {f"with_{name}": units.short(peaks[name]) for name in peaks}
+    told: dict[str, object] = {f"with_{name}": three_digits(peaks[name]) for name in peaks}
     told |= {
-        "together": units.short(_temporaries(ledger, batch)),
-        "two": units.short(_temporaries(single, batch)),
+        "together": three_digits(_temporaries(ledger, batch)),
+        "two": three_digits(_temporaries(single, batch)),
         "phase": str(fused.peak_at(batch).row.phase),
     }
     return Truth(min(peaks, key=lambda name: peaks[name]), seen=told)
 
 
-# -- workspace of cuDNN ---------------------------------------------------------------------------
+# -- what nvidia-smi shows, and workspace of cuDNN ------------------------------------------------
 
 
 @cache
@@ -170,28 +209,14 @@ def _largest_map(n: Numbers) -> int:
     return max(entry.size.at(n["batch"]) for entry in maps)
 
 
-@topic("12.workspace", AnswerKind.CHOICE, {"model": "vgg16_fused", "batch": 32}, None,
-       options=("tenth", "half", "same", "more"),
-       words=lambda n: {"batch": n["batch"], "largest": units.short(_largest_map(n))},
-       gives=("36 values",))  # fmt: skip
-def workspace(n: Numbers) -> Truth:
-    """Answer of 12.workspace: the most workspace of one convolution, compared with the largest
-    feature map."""
+def _largest_workspace(n: Numbers) -> dict[str, object]:
+    """The most workspace that one convolution may take, beside the largest feature map."""
     batch, step = n["batch"], _with_workspace(n["model"])
     sizes = {op.name: sum(t.storage.size.at(batch) for t in op.workspace.values())
              for op in step.ops}  # fmt: skip
     operation = max(sizes, key=lambda name: sizes[name])
     ratio = sizes[operation] / _largest_map(n)
-    bounds = {"more": 2, "same": 0.75, "half": 0.25}
-    told = {
-        "workspace": units.short(sizes[operation]), "ratio": f"{ratio:.1f}",
-        "operation": operation, "before": units.short(_ledger(n["model"]).peak(batch)),
-        "after": units.short(plan(step).peak(batch)),
-    }  # fmt: skip
-    return Truth(next((name for name in bounds if ratio >= bounds[name]), "tenth"), seen=told)
-
-
-# -- what nvidia-smi shows ------------------------------------------------------------------------
+    return {"times": f"{ratio:.1f}", "operation": operation}
 
 
 @cache
@@ -205,8 +230,8 @@ def _low(n: Numbers) -> int:
 
 
 def _smi_words(n: Numbers) -> Numbers:
-    peak = units.short(_on_card(n["model"]).ledger.peak(n["batch"]))
-    return {**n, "peak": peak, "low": units.short(_low(n))}
+    peak = three_digits(_on_card(n["model"]).ledger.peak(n["batch"]))
+    return {**n, "peak": peak, "low": three_digits(_low(n))}
 
 
 @topic("12.smi", AnswerKind.CHOICE, {"model": "vgg16_fused", "batch": 40, "memory": "8 GB"}, None,
@@ -219,8 +244,9 @@ def smi(n: Numbers) -> Truth:
     high = on_card.peak_at(batch).nbytes
     open_by = max(more, key=lambda name: more[name])
     answer = "fails" if _low(n) > memory else "runs" if high <= memory else open_by
-    told: dict[str, object] = {name: units.short(nbytes) for name, nbytes in more.items()}
-    told |= {"low": units.short(_low(n)), "high": units.short(high), "sure": on_card.fit(memory)}
+    told: dict[str, object] = {name: three_digits(nbytes) for name, nbytes in more.items()}
+    told |= {"low": three_digits(_low(n)), "high": three_digits(high), "sure": on_card.fit(memory)}
+    told |= _largest_workspace(n)
     return Truth(answer, seen=told)
 
 
