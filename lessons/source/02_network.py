@@ -10,8 +10,8 @@ from memlab import lesson, units, views, zoo
 views.memory("alexnet", batch=64, only=("batch",))
 
 # %% [markdown]
-# This is one training step of AlexNet, from left to right. Move **Batch**: what grows, and what
-# stays? The part above the thick line is the **mountain**, the part below it is the **floor**.
+# One training step of AlexNet. Move **Batch**: the **mountain** above the thick line grows, the
+# **floor** below it stays.
 #
 # You will be able to
 #
@@ -50,13 +50,8 @@ lesson.predict("02.output").guess("12.8 MB", because="it needs both").revise("6.
 # %% [markdown]
 # These four questions work for every array. **Shapes:** images · kernels · rows · columns.
 # **Bytes:** 4 for each fp32 value. **Lifetime:** which operation writes it, and which reads it
-# last? **Peak:** in which operation are most bytes alive?
-
-# %%
-lesson.change("02.twice")
-
-# %% tags=["solution"]
-lesson.change("02.twice").guess("workspace").reveal()
+# last? **Peak:** in which operation are most bytes alive? Set **Batch** to 64: the workspace does
+# not grow, because the images use it one after the other.
 
 # %% [markdown]
 # ## What does half a batch save?
@@ -81,8 +76,7 @@ lesson.predict("02.resnet").guess("1.1").revise("1.9").reveal()
 # %% [markdown]
 # ## Can you keep the batch and save the memory?
 #
-# **Gradient accumulation** is what practice tries first: compute the batch in parts, add up the
-# gradients, and update once at the end.
+# **Gradient accumulation** computes the batch in parts, adds up their gradients, and updates once.
 
 # %%
 lesson.predict("02.accumulate")

@@ -138,18 +138,6 @@ def output(n: Numbers) -> Truth:
     return Truth(Fraction(due), figures, tuple(causes), told)
 
 
-@topic("02.twice", AnswerKind.CHOICE, _CONV1, None, part=Purpose.CHANGE,
-       options=("input", "conv", "gradient", "workspace"),
-       gives=("workspace stays", "workspace does not grow"))  # fmt: skip
-def twice(n: Numbers) -> Truth:
-    """Answer of 02.twice: the array of a convolution that does not grow with the batch."""
-    names = {"input": "input", "conv": "conv", "gradient of relu": "gradient",
-             "conv.workspace": "workspace"}  # fmt: skip
-    entries = plan(step_of(one_convolution(n), "sgd")).entries
-    (same,) = (names[e.name] for e in entries if e.name in names and not e.size.per_sample)
-    return Truth(same)
-
-
 # -- half a batch -------------------------------------------------------------------------------
 
 _STOPS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "2.0", "2.5", "3.0")
