@@ -17,6 +17,8 @@ from .pictures.explain.view import ExplainedModel as ExplainedModel
 from .pictures.explain.view import explain as explain
 from .pictures.gradient_histogram import GradientHistogram as GradientHistogram
 from .pictures.gradient_histogram import gradient_histogram as gradient_histogram
+from .pictures.graphics_cards import GraphicsCards as GraphicsCards
+from .pictures.graphics_cards import graphics_cards as graphics_cards
 from .pictures.idle import IdleMaps as IdleMaps
 from .pictures.idle import idle as idle
 from .pictures.live.view import View as View

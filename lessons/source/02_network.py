@@ -30,10 +30,10 @@ lesson.recall("02.reads")
 lesson.recall("02.reads").guess("both").reveal()
 
 # %%
-lesson.recall("02.case")
+lesson.recall("02.inference")
 
 # %% tags=["solution"]
-lesson.recall("02.case").guess(2).revise("3").reveal()
+lesson.recall("02.inference").guess("next").reveal()
 
 # %% [markdown]
 # ## What does a convolution keep for backward?
@@ -151,11 +151,12 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 
 # %% [markdown]
 # ## The case so far
-#
-# ResNet-50 with 256 images, and a card of 12 GB: each array goes after its last reader.
 
 # %%
-views.case("02")
+lesson.predict("02.case")
+
+# %% tags=["solution"]
+lesson.predict("02.case").guess(2).revise(3).reveal()
 
 # %% [markdown]
 # ## Key points

@@ -280,12 +280,12 @@ def _own(place: str) -> dict[str, Any]:
 
 
 def doctor(options: Options) -> int:
-    """Check this machine, and say how to mend each problem."""
-    from memlab import doctor as clinic
+    """Check this machine, and say how to fix each problem."""
+    from memlab import setup_checks
 
-    checks = clinic.examine()
-    _show(options, [asdict(check) for check in checks], clinic.report(checks))
-    return clinic.exit_code(checks)
+    checks = setup_checks.examine()
+    _show(options, [asdict(check) for check in checks], setup_checks.report(checks))
+    return setup_checks.exit_code(checks)
 
 
 def lab(options: Options) -> int:
@@ -318,6 +318,8 @@ def progress(options: Options) -> int:
     from memlab import strings
     from memlab.cli.lessons import progress_file
     from memlab.lesson import progress as record
+    from memlab.lesson.card_question import topics
+    from memlab.lesson.exercise_task import tasks
 
     path = record.file() if record.FILE in os.environ else progress_file()
     if path is None:
@@ -328,7 +330,7 @@ def progress(options: Options) -> int:
     except FileNotFoundError:
         _show(options, None, strings.get("progress.missing", path=path))
     else:
-        _show(options, kept, record.text(kept, path))
+        _show(options, kept, record.text(kept, path, {*topics(), *tasks()}))
     return 0
 
 

@@ -522,7 +522,7 @@ def _verdict(turn: Attempt) -> Iterator[tuple[str, str, str, str]]:
         ("revision", sentences.revised(turn), turn.second, ""),
     ):
         if verdict is not None:
-            kind = "right" if verdict.right else "guess"
+            kind = "right" if verdict.right else key
             yield kind, strings.get(f"card.{key}"), given, reason
     if turn.revealed and (origin := sentences.origin(turn)):
         yield "origin", "", origin, ""

@@ -387,7 +387,7 @@ def test_drawn_texts_are_where_the_layout_says(shown):
 
 
 def test_an_exercise_shows_hints_below_its_task(shown, findings):
-    source = "from memlab import lesson\nexercise = lesson.exercise('00.mebibytes')\nexercise"
+    source = "from memlab import lesson\nexercise = lesson.exercise('00.images_that_fit')\nexercise"
     page = shown(source)
     enters(page)
     for degree in (1, 2, 3):

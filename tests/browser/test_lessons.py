@@ -65,7 +65,7 @@ MOVES = {
 COUNTS = {"05": "bits", "09": "link", "10": "disk"}
 """Settings that change lanes, or seconds, and no bytes."""
 WRONG = {
-    "00.mebibytes": ("    return nbytes / 1000**2", "decimal"),
+    "00.images_that_fit": ("    return card * 10**9 // each", "no_fixed"),
     "01.kept": ("    return batch * (inputs + hidden + 2 * outputs)", ""),
     "01.my_step": ("    return 0, 0", ""),
     "02.largest_batch": (

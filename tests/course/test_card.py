@@ -142,7 +142,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert list(shown["verdict"]) == [
         ("truth", "", "988 kB", ""),
         ("guess", "your guess", "7.9 MB", "It grows."),
-        ("guess", "your revision", "0.80 MB", ""),
+        ("revision", "your revision", "0.80 MB", ""),
         ("origin", "", "planned and measured: the same to the byte", ""),
     ]
     name = "your guess: 7.9 MB; your revision: 0.80 MB; planned: 987,654 B"
@@ -429,7 +429,7 @@ def test_a_notebook_shows_cards_and_exercises(shell, amount):
     assert open_card["text/plain"] == amount.text()
     display(amount.skip().reveal())
     assert set(shell.shown[1]) == {WIDGET, "text/plain", "image/svg+xml"}
-    exercise = lesson.Exercise(tasks()["00.mebibytes"])
+    exercise = lesson.Exercise(tasks()["00.images_that_fit"])
     data = shell.display_formatter.format(exercise)[0]
     assert set(data) == {WIDGET, "text/plain"}
     assert data["text/plain"] == exercise.text()
@@ -633,9 +633,9 @@ def test_without_anything_that_follows_there_is_no_slot(shell, amount):
 
 
 def test_an_exercise_gives_hints_and_a_solution_where_they_are_asked_for(monkeypatch):
-    code = "def mebibytes(nbytes):\n    return 0"
+    code = "def images_that_fit(card, fixed, each):\n    return 0"
     monkeypatch.setattr(import_module("memlab.lesson.exercise"), "solution_of", lambda task: code)
-    exercise = lesson.Exercise(tasks()["00.mebibytes"])
+    exercise = lesson.Exercise(tasks()["00.images_that_fit"])
     view = views.exercise_card(exercise)
     lead, rest = view.now_["layout"]["heading"]
     assert f"{lead} {rest}" == exercise.text()

@@ -134,7 +134,11 @@ def lives(chance: Random) -> Arguments:
 
 
 ANY: dict[str, Callable[[Random], Arguments]] = {
-    "00.mebibytes": lambda chance: {"nbytes": chance.randint(0, 10 ** chance.randint(1, 12))},
+    "00.images_that_fit": lambda chance: {
+        "card": chance.randint(1, 200),
+        "fixed": chance.randint(0, 10 ** chance.randint(1, 12)),
+        "each": chance.randint(1, 10 ** chance.randint(1, 10)),
+    },
     "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
     "01.my_step": samples,
     "02.largest_batch": budget,

@@ -178,10 +178,12 @@ def held_most(blocks, end):
 
 
 RIGHT: dict[str, Answers] = {
-    "00.mebibytes": {
-        "twice": lambda nbytes: nbytes / 1024 / 1024,
-        "fraction": lambda nbytes: Fraction(nbytes, 2**20),
-        "decimal": lambda nbytes: Decimal(nbytes) / 2**20,
+    "00.images_that_fit": {
+        "power": lambda card, fixed, each: max((card * 1000**3 - fixed) // each, 0),
+        "fraction": lambda card, fixed, each: int(Fraction(max(0, card * 10**9 - fixed), each)),
+        "decimal": lambda card, fixed, each: max(
+            0, (Decimal(card) * 10**9 - fixed) // Decimal(each)
+        ),
     },
     "01.kept": {
         "floats": lambda batch, inputs, hidden, outputs: (

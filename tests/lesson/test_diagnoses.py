@@ -84,7 +84,10 @@ def no_tanh(x, t, w1, w2):
 
 
 SLIPS: list[tuple[str, str, Function]] = [
-    ("00.mebibytes", "whole", lambda nbytes: round(nbytes / 2**20, 2)),
+    ("00.images_that_fit", "no_fixed", lambda card, fixed, each: card * 10**9 // each),
+    ("00.images_that_fit", "not_whole", lambda card, fixed, each: max(
+        0, card * 1e9 - fixed) / each),
+    ("00.images_that_fit", "in_gb", lambda card, fixed, each: max(0, (card - fixed) // each)),
     ("01.kept", "no_bias", lambda batch, inputs, hidden, outputs: 4 * (
         batch * (inputs + hidden + 2 * outputs) + inputs * hidden + hidden
         + hidden * outputs + 1)),
@@ -98,7 +101,7 @@ SLIPS: list[tuple[str, str, Function]] = [
     ("09.leaving", "one_to_come", leaving_at_1),
 ]  # fmt: skip
 SENTENCES: list[tuple[str, str, Function]] = [
-    ("00.mebibytes", "without its unit", lambda nbytes: f"{nbytes / 2**20} MiB"),
+    ("00.images_that_fit", "without its unit", lambda card, fixed, each: f"{card // each} images"),
     ("02.largest_batch", say("by_zero"), without_a_look_at_0),
     ("03.lowered_bytes", "one number is wanted", lambda batch, channels, **case: [batch, channels]),
     ("04.lower", "compare c with lowered.shape[0]", unguarded),

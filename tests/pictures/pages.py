@@ -12,9 +12,9 @@ from typing import Any
 
 import memlab
 from memlab import views
-from memlab.course.case import LESSONS
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import topics
+from memlab.lesson.material.case_rows import LESSONS
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
@@ -104,6 +104,41 @@ def _() -> Any:
 @case("number", "a walk below 0")
 def _() -> Any:
     return views.number("-1e-400", "fp32", step=-3)
+
+
+# -- a step in graphics cards ---------------------------------------------------------------------
+
+
+@case("graphics_cards", "by default")
+def _() -> Any:
+    return views.graphics_cards()
+
+
+@case("graphics_cards", "a guess and a revision")
+def _() -> Any:
+    return views.graphics_cards(guess="18 GB", revision="40 GB")
+
+
+@case("graphics_cards", "the most images that fit")
+def _() -> Any:
+    view = views.graphics_cards(guess="18 GB")
+    view.batch = 45
+    return view
+
+
+@case("graphics_cards", "guesses beyond and beside the end")
+def _() -> Any:
+    return views.graphics_cards("vgg16", most=128, guess="500 GB", revision="30 GB")
+
+
+@case("graphics_cards", "one small card")
+def _() -> Any:
+    return views.graphics_cards("mnist_cnn", most=1, guess="1 MB", revision="2 MB")
+
+
+@case("graphics_cards", "more cards than are drawn")
+def _() -> Any:
+    return views.graphics_cards("vgg16", most=4096, card=24)
 
 
 # -- a format for each role -----------------------------------------------------------------------
@@ -552,13 +587,13 @@ def _case(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
 
 CASES_OF_THE_CASE: dict[str, Callable[[], Any]] = {
     **{f"lesson {lesson}": partial(_case, lesson) for lesson in LESSONS},
-    "a row more, all numbers": partial(_case, "08", also=True, then={"numbers": True}),
-    "a larger card": partial(_case, "08", also=True, card=24),
-    "the largest card, nothing drawn": partial(_case, "00", card=80),
-    "images": partial(_case, "08", also=True, show="images"),
+    "all numbers": partial(_case, "08", then={"numbers": True}),
+    "a larger card": partial(_case, "08", card=24),
+    "the largest card": partial(_case, "00", card=80),
+    "images": partial(_case, "08", show="images"),
     "images of the largest card": partial(_case, "02", card=80, show="images"),
     "images, another mini-batch": partial(_case, "05", show="images", then={"numbers": True}),
-    "images, nothing drawn": partial(_case, "00", show="images"),
+    "images, a bar alone": partial(_case, "00", show="images"),
 }
 for _name, _make in CASES_OF_THE_CASE.items():
     case("case", _name)(_make)

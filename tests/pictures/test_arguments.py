@@ -50,6 +50,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.number: {},
     views.running_sum: {"count": 8},
     views.gradient_histogram: {"gradients": [1.0, 2.0]},
+    views.graphics_cards: {"network": "mnist_cnn"},
     views.training_curves: {"histories": {}},
     views.planned_and_measured: {"run": None},
     views.precision: {"what": "mnist_cnn"},
