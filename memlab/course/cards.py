@@ -70,6 +70,10 @@ class PredictionCard(Widget):
         card.watch(self._follow)
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        return self.card.parts
+
+    @property
     def entered(self) -> str:
         """Guess or revision that was entered in the controls and is not locked yet."""
         return self._entered.get(self._place(), "")

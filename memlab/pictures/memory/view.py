@@ -85,6 +85,7 @@ class Memory(SteadyView[Snapshot]):
     """
 
     name, made_by = "memory", "memory"
+    tables = ("memory", "lifetimes")
     positional = ("what", "batch", "optimizer")
     presets = PRESETS
     picture_keys = (
@@ -326,7 +327,7 @@ class Memory(SteadyView[Snapshot]):
         return (max((amount.nbytes for amount in now.budgets), default=0),)
 
     def question(self, now: State) -> object:
-        return now.what
+        return now.what, is_small(now)
 
     def buttons(self, now: State) -> Mapping[str, str]:
         names = networks_of(now)
