@@ -48,17 +48,18 @@ TruthOfNumbers = Callable[[Numbers], Truth]
 
 
 def case_card(
-    lesson: str, kind: AnswerKind, **more: Any
+    name: str, kind: AnswerKind, **more: Any
 ) -> Callable[[TruthOfNumbers], TruthOfNumbers]:
-    """Register the decorated function as the truth of the case of a lesson, ``NN.case``.
+    """Register the decorated function as the truth of the case of a lesson.
 
     Args:
-        lesson: the lesson, ``"08"``.
+        name: the question, ``"08.case"``.
         kind: the form of the answer.
         more: further fields of ``Question``.
     """
+    lesson = name.partition(".")[0]
     numbers = {"network": "resnet50", "batch": TECHNIQUES[lesson].images}
-    return topic(f"{lesson}.case", kind, numbers, None, words=lambda n: _words(lesson), **more)
+    return topic(name, kind, numbers, None, words=lambda n: _words(lesson), **more)
 
 
 def _rows(lesson: str) -> tuple[CaseRow, CaseRow]:
@@ -113,7 +114,7 @@ def _floor(case_row: CaseRow) -> int:
     return sum(nbytes for part, nbytes in case_row.parts.items() if not part.grows)
 
 
-@case_card("02", AnswerKind.TIMES, decimals=1, stops=STOPS[:9])
+@case_card("02.case", AnswerKind.TIMES, decimals=1, stops=STOPS[:9])
 def freed(n: Numbers) -> Truth:
     """Answer of 02.case: the peak without reuse over the peak with each array freed after its last
     reader (D1)."""
@@ -122,7 +123,7 @@ def freed(n: Numbers) -> Truth:
     return _times("02", Mistake("all_wait", Fraction(1)), Mistake("maps_wait", maps_wait))
 
 
-@case_card("03", AnswerKind.CHOICE, options=("same", "less", "copy", "copies"),
+@case_card("03.case", AnswerKind.CHOICE, options=("same", "less", "copy", "copies"),
            gives=("another operation", "not a byte more"))  # fmt: skip
 def lowered_at_once(n: Numbers) -> Truth:
     """Answer of 03.case: the growth of the peak if all images are lowered at once."""
@@ -139,14 +140,14 @@ _CHANGES: Mapping[tuple[bool, bool], str] = {
 }  # fmt: skip
 
 
-@case_card("04", AnswerKind.CHOICE, options=("both", "memory", "time", "neither"),
+@case_card("04.case", AnswerKind.CHOICE, options=("both", "memory", "time", "neither"),
            gives=("only the time",))  # fmt: skip
 def no_copy(n: Numbers) -> Truth:
     """Answer of 04.case: what falls if no lowered copy is written: the peak, the time, or both."""
     return _choice("04", _CHANGES[_falls("04")])
 
 
-@case_card("05", AnswerKind.CHOICE, options=("none", "quarter", "half", "three"),
+@case_card("05.case", AnswerKind.CHOICE, options=("none", "quarter", "half", "three"),
            gives=("a quarter of the card", "three quarters"))  # fmt: skip
 def one_image_a_lane(n: Numbers) -> Truth:
     """Answer of 05.case: the share of the card that stays free with one image for each lane."""
@@ -155,7 +156,7 @@ def one_image_a_lane(n: Numbers) -> Truth:
     return _choice("05", near, updates=IMAGES // LANES)
 
 
-@case_card("06", AnswerKind.CHOICE, options=("faster", "same", "slower", "no"),
+@case_card("06.case", AnswerKind.CHOICE, options=("faster", "same", "slower", "no"),
            gives=("it fits", "tensor cores"))  # fmt: skip
 def in_16_bits(n: Numbers) -> Truth:
     """Answer of 06.case: whether the step fits in mixed fp16, and what becomes of its time."""
@@ -166,7 +167,7 @@ def in_16_bits(n: Numbers) -> Truth:
     return _choice("06", time)
 
 
-@case_card("07", AnswerKind.CHOICE, options=("hardly", "tenth", "third", "half"),
+@case_card("07.case", AnswerKind.CHOICE, options=("hardly", "tenth", "third", "half"),
            gives=("freed anyway",))  # fmt: skip
 def overwritten(n: Numbers) -> Truth:
     """Answer of 07.case: the share of the peak that in place saves where arrays are freed early."""
@@ -186,7 +187,7 @@ def _without_freeing() -> tuple[Any, Any]:
     return no_reuse(plain()), no_reuse(in_place(plain()))
 
 
-@case_card("08", AnswerKind.AMOUNT)
+@case_card("08.case", AnswerKind.AMOUNT)
 def made_again(n: Numbers) -> Truth:
     """Answer of 08.case: the least peak by recompute (E1, E6)."""
     own, before = _rows("08")
@@ -212,7 +213,7 @@ def _without_convolutions(machine: Machine) -> str:
     return f"{100 * part / roofline.total(plain(), IMAGES, machine):.0f}"
 
 
-@case_card("09", AnswerKind.TIMES, decimals=1, stops=STOPS)
+@case_card("09.case", AnswerKind.TIMES, decimals=1, stops=STOPS)
 def moved_away(n: Numbers) -> Truth:
     """Answer of 09.case: the plain peak over that with each feature map on the host (C5)."""
     own, before = _rows("09")
@@ -225,7 +226,7 @@ def moved_away(n: Numbers) -> Truth:
     return _times("09", *causes, fewer=f"{100 * fewer:.0f}")
 
 
-@case_card("10", AnswerKind.CHOICE, options=("twice", "same", "none", "half"),
+@case_card("10.case", AnswerKind.CHOICE, options=("twice", "same", "none", "half"),
            gives=("the same time", "batch norm sees"))  # fmt: skip
 def two_halves(n: Numbers) -> Truth:
     """Answer of 10.case: what two halves do to the peak and to the time of a step."""
