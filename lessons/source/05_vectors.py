@@ -144,8 +144,8 @@ lesson.predict("05.case").guess("three").reveal()
 # - A larger batch shares the weights. A linear layer gains much, and an early convolution little,
 #   because each image brings its own feature maps.
 # - A linear layer has B columns, and a lowered convolution has B·Ho·Wo: 1 image fills its lanes.
-# - With half of the bits you save half of the feature maps if you keep the batch, and nothing if you
-#   double it. Both texts compute correctly, but 1 image fills more than 1 lane.
+# - With half of the bits you save half of the feature maps if you keep the batch, and nothing if
+#   you double it. Both texts compute correctly, but 1 image fills more than 1 lane.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or first [06 Precision](06_precision.ipynb).
 

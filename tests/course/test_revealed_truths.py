@@ -24,6 +24,7 @@ SHOWN = {
 """Questions, and whether the picture of their answer shows their truth."""
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_picture_shows_the_truth_on_any_numbers(name: str) -> None:
     topic, picture = topics()[name], picture_of(name)
@@ -36,6 +37,7 @@ def test_the_picture_shows_the_truth_on_any_numbers(name: str) -> None:
         assert SHOWN[name](view, numbers, truth), dict(numbers)
 
 
+@pytest.mark.measures
 def test_the_trainings_of_a_card_are_made_once() -> None:
     from memlab.lesson.content.lesson_06 import trainings
 

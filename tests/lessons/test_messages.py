@@ -384,6 +384,7 @@ def test_no_english_sentence_is_left_but_those_that_wait_to_be_translated(path):
 SHOWN_IN_01 = ("card", "exercise", "memory", "lifetimes", *widget.SHARED)
 
 
+@pytest.mark.measures
 def test_lesson_01_is_wholly_translated():
     parts = {strings.part_of(key) for key in strings.table()}
     own = {part for part in parts if part.startswith(("ask.01.", "task.01."))}

@@ -18,6 +18,7 @@ SOLVED = [
 EXACT = {
     "formats": "its digits are those that a format holds",
     "thumb_rule": "its digits are those of a text",
+    "06_precision": "its digits are those that a format holds",
     "02_thumb_rule": "its digits are those of a text",
 }
 """Pages whose digits are what they show, with the reason."""

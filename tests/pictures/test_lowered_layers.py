@@ -24,6 +24,7 @@ def test_its_bytes_are_those_of_the_plan(name):
     assert len(rows.matrices) == sum(row.kind == "conv2d" for row in zoo.build(name).nodes)
 
 
+@pytest.mark.measures
 def test_its_ratio_is_the_answer_of_the_card_on_any_numbers():
     question = topics()["03.whole"]
     for numbers in (question.first, *(question.again(f"{n}", []) for n in range(4))):

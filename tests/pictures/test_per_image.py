@@ -149,4 +149,4 @@ def test_a_network_without_such_a_layer_is_refused() -> None:
 
 
 def test_shares_are_fractions() -> None:
-    assert [share_text(share) for share in (2, 1, 0.5, 1 / 128)] == ["2", "1", "1/2", "1/128"]
+    assert [share_text(share) for share in (2, 1, 0.5, 1 / 128)] == ["2", "1", "÷2", "÷128"]

@@ -43,12 +43,12 @@ def test_the_sum_of_ones_stays_at_2048_and_of_tenths_at_256() -> None:
     ones, tenths = SUMMED["ones"](), SUMMED["tenths"]()
     assert [method.end for method in ones.methods] == [2048, 4096, 4096]
     assert ones.sentences == [
-        "One by one in fp16, the sum stays at 2,048 from 2,048 values on. Exact: 4,096.",
-        "The next number after 2,048 is 2 away, and 1 is at most half of that: "
-        "the sum rounds back.",
+        "Added one by one in fp16, the sum stays at 2,048 after 2,048 values. Exact: 4,096.",
+        "The next number after 2,048 is 2 larger, and 1 is at most half of that, "
+        "so the sum is rounded back.",
     ]
     assert [method.end for method in tenths.methods] == [256, 409.5, 409.5]
-    assert tenths.sentences[1].startswith("The next number after 256 is 0.25 away")
+    assert tenths.sentences[1].startswith("The next number after 256 is 0.25 larger")
     assert "which is 0.0999755859375 in fp16" in tenths.text()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
+from math import log2
 from typing import NamedTuple
 
 from memlab import strings
@@ -17,6 +17,8 @@ from memlab.pictures.draw.table import Table
 
 INSET = 0.06
 """Share of the axis of batches that is free before the first and after the last."""
+BATCHES, SHARES = 3, 2
+"""Every third batch and every second power of a share has a label on its axis."""
 RING, HEAD, GAP = 15, 26, 8
 """Pixels: the ring around a point of the chosen batch, the room for the name of the chart, and that
 above it."""
@@ -48,7 +50,7 @@ def curves_of(
     """
     batches = sorted(lines[0].shares)
     edge = (batches[-1] / batches[0]) ** INSET
-    x = LogScale(batches[0] / edge, batches[-1] * edge, marked=tuple(batches))
+    x = LogScale(batches[0] / edge, batches[-1] * edge, marked=tuple(batches[::BATCHES]))
     named = [_named(line) for line in lines]
     here: list[Mark] = [Rule(batch, look="rule", opacity=0.5)] if batch in batches else []
     here += [Points([(batch, line.shares[batch])], "ring", RING) for line in lines if here]
@@ -61,15 +63,16 @@ def curves_of(
 
 
 def share_text(share: float) -> str:
-    """Return a power of 2 as the label of an axis: ``'1/4'``."""
-    return str(Fraction(share).limit_denominator(1024))
+    """Return a power of 2 as the label of an axis: ``'÷4'`` for a quarter."""
+    return f"{share:g}" if share >= 1 else f"÷{1 / share:g}"
 
 
 def _shares(lines: Sequence[BatchShares], least: float) -> Scale:
     """Return the scale of shares, from a power of 2 to another."""
     shares = [share for line in lines for share in line.shares.values()]
     scale = powers_around([least, 1, *shares])
-    return replace(scale, label=share_text)
+    marked = tuple(share for share in scale.values if log2(share) % SHARES == 0)
+    return replace(scale, label=share_text, marked=marked)
 
 
 def _named(line: BatchShares) -> NamedLine:
