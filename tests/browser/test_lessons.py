@@ -82,7 +82,6 @@ WRONG = {
     "06.model_state": ("    return 16 * features[0] * features[1]", ""),
     "07.freed": ("    return [sum(sizes[block] for block in each) for each in reads]", "all_read"),
     "08.checkpoints": ("    return []", "nothing_saved"),
-    "09.leaving": ("    return [sum(sizes[m] for m in each) for each in reads]", "every_reader"),
     "09.offloaded": ("    return list(range(len(maps)))", "all_go"),
     "10.finished": ("    return load", ""),
     "10.means": ("    return [image.mean() / 255 for image in images]", "each"),

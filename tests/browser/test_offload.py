@@ -24,8 +24,8 @@ def test_keys_and_clicks_say_what_is_in_focus(page, findings):
     sees(page, "conv1_1 waits here")
     page.keyboard.press("Enter")
     page.locator(f"{ROOT} [data-value='out:pool1']").first.click(force=True)
-    sees(page, "pool1: 822 MB. Leaves under conv2_1")
-    sees(page, "conv1_1: 3.29 GB. Leaves under conv1_2")
+    sees(page, "pool1, 822 MB, leaves during conv2_1")
+    sees(page, "conv1_1, 3.29 GB, leaves during conv1_2")
     assert findings(page, ROOT) == []
 
 

@@ -5,7 +5,6 @@ Each of these wrong functions is a small change of a right one. A slip of the ex
 where none can, because the function gives no numbers, one sentence says what is missing.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -25,17 +24,6 @@ Function = Callable[..., Any]
 
 def say(key: str, **named: object) -> str:
     return strings.get(f"exercise.check.{key}", **named)
-
-
-def leaving_at_1(sizes, reads):
-    count = Counter(number for maps in reads for number in maps)
-    under = [0] * len(reads)
-    for n, maps in enumerate(reads):
-        for number in maps:
-            count[number] -= 1
-            if count[number] == 1:
-                under[n] += sizes[number]
-    return under
 
 
 def unguarded(image, lowered, k, pad):
@@ -95,7 +83,6 @@ SLIPS: list[tuple[str, str, Function]] = [
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b))),
     ("06.mask_bytes", "floor", lambda batch, channels, size: batch * channels * size * size // 8),
     ("06.mask_bytes", "floor", lambda batch, channels, size: batch * (channels * size * size // 8)),
-    ("09.leaving", "one_to_come", leaving_at_1),
 ]  # fmt: skip
 SENTENCES: list[tuple[str, str, Function]] = [
     ("00.mebibytes", "without its unit", lambda nbytes: f"{nbytes / 2**20} MiB"),
