@@ -8,6 +8,7 @@ docstrings; nothing is read from a network.
 from __future__ import annotations
 
 import html
+import os
 import re
 import sys
 import warnings
@@ -57,7 +58,7 @@ def build(folder: Path) -> list[str]:
     pages = folder / "pages"
     pages.mkdir(exist_ok=True)
     for source in sorted(ROOT.glob("docs/*.md")):
-        (pages / f"{source.stem}.html").write_text(_page(source), encoding="utf-8")
+        (pages / f"{source.stem}.html").write_text(_page(source, pages), encoding="utf-8")
     return [*missing_names(folder), *broken_links(folder), *broken_sources()]
 
 
@@ -69,10 +70,17 @@ def modules() -> list[str]:
     return [*PUBLIC, *(name for name in names if name not in PUBLIC)]
 
 
-def _page(source: Path) -> str:
+def _page(source: Path, folder: Path) -> str:
+    """A page as HTML for its folder; its links to other folders of the repository lead there."""
+
+    def outside(link: re.Match[str]) -> str:
+        path = os.path.relpath(source.parent / html.unescape(link[2]), folder)
+        return f'{link[1]}="{html.escape(Path(path).as_posix())}'
+
     text = source.read_text(encoding="utf-8")
     body = markdown2.markdown(text, extras=["fenced-code-blocks", "tables", "header-ids"])
-    body = re.sub(r'href="(\w+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
+    body = re.sub(r'(href|src)="(\.\./[^"#]+)', outside, body)
+    body = re.sub(r'href="([\w-]+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
     return PAGE.format(title=html.escape(text.partition("\n")[0].strip("# ")), body=body)
 
 

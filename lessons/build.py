@@ -7,7 +7,8 @@ A lesson is one file of cells in jupytext's percent form, `source/NN_name.py`. I
 
 `source/glossary.toml` becomes `glossary.md` (`lessons/glossary.py`), `source/readings.toml` becomes
 `readings.md` (`lessons/readings.py`). An appendix is a page of its own: `source/appendix/name.py`
-becomes `appendix/name.ipynb`, and where it has an exercise, `solutions/NN_name.ipynb` too. Each is
+becomes `appendix/name.ipynb`, and where it has an exercise, `solutions/NN_name.ipynb` too. memlab
+draws the README's moving pictures, `images/hero.svg` and `images/hero-narrow.svg`. Each file is
 written whole or not at all, and a second run writes the same bytes. `--check` runs no cell and
 writes nothing: it says which of these files no longer follow from the source. Their outputs are for
 nbval to check.
@@ -59,6 +60,7 @@ from lessons.messages import Say
 from lessons.recordings import Picture
 from lessons.stored import DIFFERS, FIXED, PLANNED, SOLUTION, SVG, LessonError, clean
 from memlab import atomic_files
+from memlab.course.hero import picture as hero
 from memlab.errors import InputError
 from memlab.strings import ENGLISH
 
@@ -309,7 +311,8 @@ def stale(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
 
 
 def pages(lessons: Path) -> dict[Path, str]:
-    """The pages that are no notebooks: the glossary, and the readings where there are some.
+    """The pages that are no notebooks: the glossary, the readings where there are some, and the
+    moving pictures of the README beside the other images.
 
     Raises:
         ReadingError: a row of the readings leads to no cell.
@@ -317,6 +320,10 @@ def pages(lessons: Path) -> dict[Path, str]:
     found = {lessons / words.FILE: glossary(lessons)}
     if (lessons / "source" / "readings.toml").exists():
         found[lessons / readings.FILE] = readings.page(lessons)
+    if lessons == LESSONS:  # its figures are those of this folder
+        found |= {
+            lessons / "images" / name: hero.hero(screen) for name, screen in hero.FILES.items()
+        }
     return found
 
 
@@ -339,7 +346,7 @@ def old_pictures(lessons: Path) -> list[Path]:
 
 def orphans(lessons: Path) -> list[Path]:
     """The notebooks and pictures that no source makes."""
-    made: set[Path] = set()
+    made = {lessons / "images" / name for name in hero.FILES}
     for source in sources(lessons):
         made.update(*(targets(source, language) for language in languages(source)))
         for tags in (cell.metadata.tags for cell in cells(source)):

@@ -81,9 +81,9 @@ def test_the_environment_for_cuda_is_the_other_and_the_compiler() -> None:
     assert cuda - plain == {*more, "cuda-version=13"}
 
 
-def test_the_readme_runs_the_tests_in_conda_too() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = readme[readme.index("conda env create") :].partition("```")[0].splitlines()
+def test_the_page_of_installing_runs_the_tests_in_conda_too() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    lines = page[page.index("conda env create") :].partition("```")[0].splitlines()
     assert [line.partition("#")[0].strip() for line in lines[1:]] == [
         f"conda activate {environment('environment.yml')['name']}",
         "memlab lab",
@@ -91,9 +91,9 @@ def test_the_readme_runs_the_tests_in_conda_too() -> None:
     ]
 
 
-def test_the_readme_names_the_wheel_of_this_version() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"memlab-{PROJECT['version']}-py3-none-any.whl[lab,lessons]" in readme
+def test_the_page_of_installing_names_the_wheel_of_this_version() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert f"memlab-{PROJECT['version']}-py3-none-any.whl[lab,lessons]" in page
 
 
 @every_row("machine", MACHINES)

@@ -40,6 +40,13 @@ def test_a_card_of_12_gb_is_not_the_card_of_12_gib() -> None:
     assert "12.885 GB (12.000 GiB)" in hardware.find("titan x").text()
 
 
+def test_tensor_cores_of_one_generation_do_as_much_a_clock() -> None:
+    """184 at 2.475 GHz beside 512 at 2.52 GHz, with sums in fp32: half a clock in 1,000 apart."""
+    small, large = (hardware.find(name).rate("fp16") for name in ("rtx 4070", "rtx 4090"))
+    assert small / (184 * 2.475) == pytest.approx(large / (512 * 2.52), rel=5e-4)
+    assert hardware.find("rtx 4070").rate("fp16") == 2 * hardware.find("rtx 4070").rate()
+
+
 def test_one_machine_has_its_memory_on_the_chip_alone() -> None:
     chips = [device for device in DEVICES.values() if device.on_chip]
     assert {"ipu mk1", "ipu mk2"} == {chip.name for chip in chips}
@@ -133,6 +140,7 @@ def test_what_is_no_rate_is_told_what_one_is(given: str) -> None:
     [
         ("titan x", 12, 12),
         ("12 GB card", 12, 12),
+        ("rtx 4070", 12, 25),
         ("h100", 80, 52.8),
         ("rtx 4090", 24, 25),
         ("ipu mk2", 0.943718400, 25),

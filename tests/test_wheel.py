@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from memlab import cli
+from tests.course_examples import cells, fits
 
 pytestmark = pytest.mark.measures
 
@@ -43,7 +44,7 @@ def tree(tmp_path_factory):
     """What is released, as a folder that somebody works in: with files that no release holds."""
     tree = tmp_path_factory.mktemp("tree") / "memlab"
     caches = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", ".hypothesis")
-    for name in ("memlab", "lessons", "tests"):
+    for name in ("memlab", "lessons", "tests", "docs"):
         shutil.copytree(ROOT / name, tree / name, ignore=caches)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
@@ -105,9 +106,9 @@ def test_a_wheel_holds_the_lessons_and_all_that_belongs_to_them(wheel):
     }
 
 
-def test_a_wheel_is_as_small_as_the_readme_says(wheel):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "in less than 3 MB" in readme
+def test_a_wheel_is_as_small_as_its_page_says(wheel):
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert "in less than 3 MB" in page
     assert wheel.stat().st_size < 3 * 10**6
 
 
@@ -160,7 +161,7 @@ def test_a_sdist_has_what_its_tests_and_its_readme_name(unpacked):
     assert {path.name for path in unpacked.iterdir()} >= {
         *("Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "pyproject.toml"),
         *("constraints.txt", "environment.yml", "environment-cuda.yml", "memlab", "lessons"),
-        *("tests", ".github"),
+        *("tests", "docs", ".github"),
     }
     assert (unpacked / WORKFLOW).is_file()
 
@@ -256,6 +257,20 @@ def test_what_lessons_look_up_is_in_a_wheel(call):
     done = call("-c", code, tool="python")
     assert done.stdout.startswith("def largest_batch("), done
     assert done.stdout.endswith("True\n")
+
+
+def test_the_examples_for_a_course_work_as_they_stand(call):
+    linked, card, exercise, check = cells()
+    asked = "images.value = 64; print(told.value)", 'print(halve.guess(2).revise("1.1"))'
+    lines = (*asked, "print(exercise)", f"print({check.last})")
+    sources = [cell.source for cell in (linked, card, exercise, check)]
+    code = "\n".join(part for pair in zip(sources, lines, strict=True) for part in pair)
+    done = call("-c", code, tool="python")
+    assert done.returncode == 0, done
+    assert "64 images need 14.03 MB." in done.stdout
+    assert "Only 1.09 times smaller." in done.stdout
+    assert "Exercise state_bytes. A linear layer with biases" in done.stdout
+    assert fits(done.stdout[done.stdout.index("Not yet:") :], check.shows)
 
 
 def test_jupyterlab_does_not_ask_about_news_where_memlab_is_installed(installed):

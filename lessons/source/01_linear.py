@@ -195,15 +195,6 @@ exercise.check(my_step)
 # Sources: B5, D2.
 
 # %% [markdown]
-# ## The case so far
-#
-# One case goes through the course: a step of ResNet-50 (v1.5) with 256 images, on a card of 12 GB.
-# The next lesson asks for its first two bars:
-
-# %%
-views.case("01")
-
-# %% [markdown]
 # ## Key points
 #
 # - Backward decides what forward must keep. Of tanh it reads y, so h is freed.

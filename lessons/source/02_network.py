@@ -24,10 +24,10 @@ lesson.recall("02.reads")
 lesson.recall("02.reads").guess("both").reveal()
 
 # %%
-lesson.recall("02.case")
+lesson.recall("02.inference")
 
 # %% tags=["solution"]
-lesson.recall("02.case").guess(2).revise("3").reveal()
+lesson.recall("02.inference").guess("next").reveal()
 
 # %% [markdown]
 # One training step of AlexNet, from left to right. Move **Batch**: what grows, and what stays?
@@ -196,11 +196,12 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 
 # %% [markdown]
 # ## The case so far
-#
-# ResNet-50 with 256 images, and a card of 12 GB: each array goes after its last reader.
 
 # %%
-views.case("02")
+lesson.predict("02.case")
+
+# %% tags=["solution"]
+lesson.predict("02.case").guess(2).revise(3).reveal()
 
 # %% [markdown]
 # ## Key points

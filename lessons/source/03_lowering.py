@@ -208,11 +208,12 @@ exercise.check(lowered_bytes)
 
 # %% [markdown]
 # ## The case so far
-#
-# The copy is not what fills the card, even with all images lowered at once.
 
 # %%
-views.case("03")
+lesson.predict("03.case")
+
+# %% tags=["solution"]
+lesson.predict("03.case").guess("copy").revise("same").reveal()
 
 # %% [markdown]
 # ## Key points

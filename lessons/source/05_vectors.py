@@ -191,7 +191,10 @@ for bits in (32, 16):
 # ## The case so far
 
 # %%
-views.case("05")
+lesson.predict("05.case")
+
+# %% tags=["solution"]
+lesson.predict("05.case").guess("three").reveal()
 
 # %% [markdown]
 # ## Key points

@@ -196,11 +196,12 @@ exercise.check(mask_bytes)
 
 # %% [markdown]
 # ## The case so far
-#
-# Now in mixed fp16:
 
-# %% tags=["picture-case"]
-views.case("06")
+# %%
+lesson.predict("06.case")
+
+# %% tags=["solution", "picture-case"]
+lesson.predict("06.case").guess("no").revise("faster").reveal()
 
 # %% [markdown]
 # ## Key points

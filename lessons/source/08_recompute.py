@@ -195,11 +195,12 @@ exercise.check(checkpoints)
 
 # %% [markdown]
 # ## The case so far
-#
-# ResNet-50 on a card of 12 GB: the chain of the least peak.
 
 # %%
-views.case("08")
+lesson.predict("08.case")
+
+# %% tags=["solution"]
+lesson.predict("08.case").guess("11 GB").revise("6 GB").reveal()
 
 # %% [markdown]
 # ## Key points

@@ -152,11 +152,12 @@ exercise.check(offloaded)
 
 # %% [markdown]
 # ## The case so far
-#
-# ResNet-50, policy `all`, over 12 GB/s: short operations hide little of each copy.
 
-# %% tags=["picture-case", "planned-seconds"]
-views.case("09")
+# %% tags=["planned-seconds"]
+lesson.predict("09.case")
+
+# %% tags=["solution", "picture-case", "planned-seconds"]
+lesson.predict("09.case").guess(2).revise("5.7").reveal()
 
 # %% [markdown]
 # ## Key points
@@ -172,8 +173,8 @@ views.case("09")
 {
     "88 %": "100 * memlab.clock(memlab.in_place(memlab.training_step(zoo.vgg16(), 'sgd',"
     "algorithm='implicit-gemm')), 256, 'titan x').idle_share()",
-    "12 GB": "__import__('memlab').hardware.find('12 GB card').memory.value",
-    "687,036": "12 * 10**9 - claims.peak_dynamic('vgg16', '12 GB card', 256)",
+    "12 GB": "__import__('memlab').hardware.find('titan x').room",
+    "687,036": "12 * 10**9 - claims.peak_dynamic('vgg16', 'titan x', 256)",
     "12 GiB": "__import__('memlab').hardware.find('titan x').memory.value",
     "12.88 GB": "__import__('memlab').hardware.find('titan x').memory.value",
     "18 %": "int(claims.find('C4.vgg16.loss')[0].claimed[:2])",

@@ -6,7 +6,7 @@
 # %% tags=["pytorch-recorded"]
 from memlab import lesson, views
 
-views.memory(lesson.model("vgg11").step, 32, only=("batch",))
+views.memory(lesson.model("vgg11").step, 32, only=("batch",), budgets=())
 
 # %% [markdown]
 # This is one training step of VGG-11, **recorded** from PyTorch. Set **Batch** to 64: what grows,
@@ -91,8 +91,8 @@ lesson.predict("12.optimizer").guess("fewer", because="half the feature maps").r
 ).reveal()
 
 # %% [markdown]
-# `torch.autocast` would not help here either: it computes in 16 bits and saves bytes of activations,
-# but parameters, gradients and the state of Adam stay in fp32.
+# `torch.autocast` would not help here either: it computes in 16 bits and saves bytes of
+# activations, but parameters, gradients and the state of Adam stay in fp32.
 #
 # ## Will it fit?
 
@@ -193,8 +193,8 @@ else:
 #   is<sup>A12</sup>.
 # - As long as a variable in your loop refers to a tensor, the tensor stays in memory.
 # - Find the peak before you choose a change. If it is in the update, neither a smaller batch nor
-#   recompute helps; a fused or smaller optimizer<sup>F3</sup> does. If it is in the loss, compute the
-#   loss in chunks.
+#   recompute helps; a fused or smaller optimizer<sup>F3</sup> does. If it is in the loss, compute
+#   the loss in chunks.
 # - The memory that a GPU shows is a range. A batch surely fits if the upper end fits.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb).

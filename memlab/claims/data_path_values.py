@@ -15,7 +15,6 @@ from memlab.clocks.data_path import PathPlan
 
 _CARD, _LINK = "titan x", "12 GB/s"
 """The card of the paper, and its link as it is reached."""
-_BUDGET = "12 GB card"
 
 
 def copies_in_epoch(network: str, batch: int, images: int) -> int:
@@ -56,5 +55,5 @@ def _path(network: str, batch: int, buffers: int, augment: str) -> PathPlan:
 
 def way(network: str, key: str, batch: int) -> Any:
     """One of the ways to train a network on a card of 12 GB: a row of ``memlab.remedies`` (C8)."""
-    budget = hardware.find(_BUDGET).memory.value
+    budget = hardware.find(_CARD).room
     return memlab.remedies(network, batch, device=_CARD, link=_LINK, budget=budget)[key]

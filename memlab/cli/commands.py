@@ -318,6 +318,8 @@ def progress(options: Options) -> int:
     from memlab import strings
     from memlab.cli.lessons import progress_file
     from memlab.lesson import progress as record
+    from memlab.lesson.card_question import topics
+    from memlab.lesson.exercise_task import tasks
 
     path = record.file() if record.FILE in os.environ else progress_file()
     if path is None:
@@ -328,7 +330,7 @@ def progress(options: Options) -> int:
     except FileNotFoundError:
         _show(options, None, strings.get("progress.missing", path=path))
     else:
-        _show(options, kept, record.text(kept, path))
+        _show(options, kept, record.text(kept, path, {*topics(), *tasks()}))
     return 0
 
 

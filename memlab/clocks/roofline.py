@@ -23,6 +23,7 @@ from memlab.formats import FORMATS, Format
 from memlab.hardware import Device
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import DEFAULT
+from memlab.step.fp32_tiles import conversions
 from memlab.step.op import Op
 from memlab.step.step import Step
 
@@ -74,7 +75,8 @@ def seconds(op: Op, batch: int, device: Machine | None = None) -> float:
 
     A device computes all algorithms at its rate for the format, but Winograd's with fewer
     multiplications: measured shares are of this library's kernels on one processor, and say nothing
-    of another machine.
+    of another machine. Values of a format that it has a rate for are read and written as they are
+    stored, without tiles in fp32.
 
     Raises:
         InputError: a device without a rate or a bandwidth, or an algorithm without a share.
@@ -82,6 +84,7 @@ def seconds(op: Op, batch: int, device: Machine | None = None) -> float:
     format, flops, moved = _widest(op), op.flops.at(batch), op.bytes_moved.at(batch)
     if isinstance(device, Device):
         rate, bandwidth = device.rate(format.name) * FEWER.get(op.algorithm, 1.0), device.moves()
+        moved -= conversions(op, device.flops).at(batch)
         return max(flops / rate, moved / bandwidth)
     figures = device or rates()
     rate = figures.flops * 32 / max(format.bits, 32) * share(op, figures)

@@ -198,7 +198,8 @@ class PredictionCard(Widget):
         turn = self.card.now
         if turn.revealed:
             told = [Paragraph(line, dim=True) for line in sentences.corrections(turn)]
-            return [Paragraph(sentences.seen(turn)), *_finding_paragraphs(turn), *told]
+            seen = [Paragraph(line) for line in filter(None, [sentences.seen(turn)])]
+            return [*seen, *_finding_paragraphs(turn), *told]
         return [Paragraph(line) for line in self._known()]
 
     def _known(self) -> list[str]:
@@ -308,11 +309,18 @@ class PredictionCard(Widget):
         return list(self.slot.outputs)
 
     def _functions(self) -> dict[tuple[Callable[..., Any], int], Callable[[], Any]]:
-        """Return the functions whose outputs stand under the current answer, by a key: the picture
-        is made for each attempt, the others run once."""
+        """Return the functions whose outputs stand under the current answer, by a key: the picture,
+        and what takes numbers, runs for each attempt, anything else once."""
         picture, place = self.picture, len(self.card.rounds)
-        pictures = {(picture, place): partial(picture, self.card.now)} if picture else {}
-        return {**pictures, **{(function, 0): function for function in self.card.follows.values()}}
+        functions: dict[tuple[Callable[..., Any], int], Callable[[], Any]] = {}
+        if picture:
+            functions[picture, place] = partial(picture, self.card.now)
+        for function in self.card.follows.values():
+            if numbers := self.card.taken(function):
+                functions[function, place] = partial(function, **numbers)
+            else:
+                functions[function, 0] = function
+        return functions
 
     def _outputs(self) -> tuple[Output, ...]:
         """Return the outputs under the current answer, as far as they are there."""

@@ -1,28 +1,38 @@
-"""The running case of the course: a training step of ResNet-50, 256 images, on a card of 12 GB.
+"""Picture of the running case: a training step of ResNet-50, 256 images, on a card of 12 GB.
 
-Each lesson has a technique, and each technique is applied to this one step alone, so that every row
-shows the bytes that it saves by itself. In all rows but the first, each array is freed after its
-last reader. Rows are planned, and their time is that of one card; ``measure`` runs the same
-techniques on a network that is small enough for a lesson. The picture ends each lesson: a bar for
-each technique, and the card that the step has to fit.
+It is shown under the answer of a card ``NN.case``: a bar for each lesson's technique, and the card
+that the step has to fit. ``memlab.lesson.material.case_rows`` plans the rows; ``measure`` runs the
+same techniques on a network that is small enough for a lesson.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memlab import hardware, strings, units
+from memlab import units
 from memlab.assemble.step import training_step
-from memlab.clocks import streams
 from memlab.errors import known
-from memlab.ledger.ledger import Ledger
-from memlab.ledger.plan import plan
 from memlab.lesson import progress
-from memlab.lesson.card_question import Purpose as Purpose
-from memlab.lesson.card_question import topics
+from memlab.lesson.material.case_rows import (
+    BESIDE,
+    CARDS,
+    IMAGES,
+    LATER,
+    LESSONS,
+    MINUS,
+    OTHER,
+    ROWS,
+    TECHNIQUES,
+    CaseRow,
+    lessons_needed,
+    link_rate,
+    machine_name,
+    row,
+    text_of,
+)
 from memlab.networks import zoo
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
@@ -36,27 +46,12 @@ from memlab.pictures.live.setting import Checkbox, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
 from memlab.pictures.recompute import MADE
-from memlab.pictures.values.number_text import percent, three_digits
-from memlab.step.step import Step
-from memlab.step.storage import HOST
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.tensor import Role
-from memlab.techniques import application_order
-from memlab.techniques.registry import Applied, applied
 
 if TYPE_CHECKING:
     from memlab.runtime.run import Run
 
-IMAGES = 256
-"""The mini-batch of the paper (He et al. 2015, arXiv 1512.03385, section 3.4)."""
-LANES = 32
-"""The mini-batch of lesson 05: each of 32 lanes has an image."""
-HALVES = 2
-"""Parts of the mini-batch of lesson 10."""
-CARDS = (12, 24, 80)
-"""Sizes of a card, in GB."""
-SAME, ROUNDED, NORM, OTHER = "same", "rounded", "norm", "other"
-"""Results of a row, beside the plain step: the same bit for bit, the same but for rounding, what
-batch norm makes of a part at a time, or the step of another mini-batch."""
 PIXELS, FEW = 64, 16
 """Pixels of an image, each way, and images of the small step."""
 PITCH, BAR, ABOVE = 36, 22, 22
@@ -66,6 +61,8 @@ NAMES, SIDE, EDGE = 176, 196, 78
 NARROW = 700
 TIMES, PLAIN = 12, 44
 """Pixels: from the end of the axis to the times, and that of the plain step."""
+SEEN = 4
+"""Fewest pixels of a slice whose role is named below the bars."""
 TWICE = 100
 """Most percent of added time that a bar has room for; a longer bar is torn, and its figure stands
 in the title alone."""
@@ -75,208 +72,7 @@ BYTES, FITS = SHOWN = "bytes", "images"
 MAPS = StackPart(Role.FEATURE_MAP, True)
 
 
-def text_of(key: str, **values: object) -> str:
-    """Return a text of this picture with its values filled in."""
-    return strings.get(f"case.{key}", **values)
-
-
-# -- techniques, by the lesson that teaches them ---------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class CaseTechnique:
-    """Technique of a lesson, applied to the plain step of the case.
-
-    ``made_by`` returns the technique for a batch; None leaves the step plain. ``beside`` is the
-    lesson whose row its bytes are compared with. The mini-batch has ``images``, which go through
-    the network in ``parts``. ``runs`` is False for a technique without a kernel on a processor.
-    """
-
-    lesson: str
-    made_by: Callable[[int], Applied] | None = None
-    beside: str = "02"
-    result: str = SAME
-    images: int = IMAGES
-    runs: bool = True
-    parts: int = 1
-
-    @property
-    def batch(self) -> int:
-        """Images in one part of the mini-batch, for which the step is planned."""
-        return self.images // self.parts
-
-    @property
-    def call(self) -> str:
-        """Line of code that applies the technique."""
-        return self.made_by(self.batch).line() if self.made_by else "step"
-
-    def make(self, step: Step, batch: int) -> Step:
-        """Return the step with the technique applied, for a batch."""
-        return self.made_by(batch)(step) if self.made_by else step
-
-
-TECHNIQUES = {
-    technique.lesson: technique
-    for technique in (
-        CaseTechnique("01", lambda _: applied("no_reuse"), ""),
-        CaseTechnique("02", beside="01"),
-        CaseTechnique("03", lambda _: applied("lowering", "im2col-batch")),
-        CaseTechnique("04", lambda _: applied("lowering", "implicit-gemm"), runs=False),
-        CaseTechnique("05", result=OTHER, images=LANES),
-        CaseTechnique("06", lambda _: applied("precision", "mixed fp16"), result=ROUNDED),
-        CaseTechnique("07", lambda _: applied("in_place")),
-        CaseTechnique("08", lambda batch: applied("recompute", "chain", batch=batch)),
-        CaseTechnique("09", lambda _: applied("offload", "all")),
-        CaseTechnique("10", lambda _: applied("accumulate", HALVES), result=NORM, parts=HALVES),
-    )
-}
-"""Techniques by lesson."""
-ROWS = ("01", "02", "07", "06", "08", "09", "11")
-"""The lessons of the rows from top to bottom, in the order of the course; each has its place."""
-BESIDE = ("03", "04", "05", "10")
-"""Lessons whose row comes last, in their own picture alone."""
-LATER = ("11",)
-"""Lessons that are not there yet."""
-MACHINE, LINK = "titan x", "12 GB/s"
-"""Card whose time is given, and the measured rate of its link, PCIe 3.0 with 16 lanes."""
-LESSONS = ("00", *sorted(TECHNIQUES))
-ASKED_IN = {"01": "02"}
-"""Rows that another lesson asks about: 02 asks for both of the first two, and 01 shows none."""
-_NEEDED = {"00": (), "01": (), "07": ("01", "02", "07"), "08": ("01", "02", "07", "08"),
-           "09": ("01", "02", "07", "08", "09")}  # fmt: skip
-
-
-def lessons_drawn(lesson: str) -> tuple[str, ...]:
-    """Return the lessons whose rows are drawn at the end of one: its own, and the
-    lessons it needs."""
-    return _NEEDED.get(lesson, tuple(dict.fromkeys(("01", "02", lesson))))
-
-
-def lessons_passed(lesson: str) -> tuple[str, ...]:
-    """Return earlier lessons that a lesson does not need: a reader may have done them, or not."""
-    if lesson in BESIDE:
-        return ()
-    return tuple(
-        earlier for earlier in ROWS if earlier < lesson and earlier not in lessons_drawn(lesson)
-    )
-
-
-# -- one row ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CaseRow:
-    """A technique on the step of the case, planned, in exact bytes.
-
-    ``parts`` are the bytes by role at the peak, in the order of a stack, and ``again`` the bytes of
-    recomputed feature maps among them. ``peak_at`` is the operation of the peak. ``extra`` is the
-    added time over the plain step by the clock of ``MACHINE``, in percent. ``workspace`` are the
-    bytes of the largest workspace of an operation, ``host`` the peak bytes in the host's memory.
-    """
-
-    technique: CaseTechnique
-    peak: int
-    peak_at: str
-    parts: dict[StackPart, int]
-    again: int
-    extra: float
-    workspace: int
-    host: int = 0
-
-    @property
-    def lesson(self) -> str:
-        """Lesson that teaches the technique."""
-        return self.technique.lesson
-
-    @property
-    def name(self) -> str:
-        """Name of the technique: ``'recompute'``."""
-        return text_of(f"technique.{self.lesson}")
-
-    @property
-    def time(self) -> str:
-        """Added time over the plain step, ``'+32.8 %'``; empty for another mini-batch."""
-        if self.technique.result == OTHER:
-            return ""
-        return f"{self.extra:+.{0 if self.extra >= 100 else 1}f} %"
-
-    @property
-    def result(self) -> str:
-        """Result beside the plain step in a word: ``'same'``."""
-        return text_of(f"result.{self.technique.result}")
-
-    def fits(self, card: int) -> int:
-        """Return the most images that a card of ``card`` GB holds; for another mini-batch, its own
-        images."""
-        if self.technique.result == OTHER:
-            return self.technique.images
-        return largest(self.lesson, card)
-
-
-@cache
-def plain() -> Step:
-    """Return the step of the case: ResNet-50 v1.5, SGD with momentum, fp32."""
-    return training_step(zoo.resnet50(), "momentum")
-
-
-@cache
-def _planned_step(lesson: str, batch: int) -> tuple[Step, Ledger]:
-    step = TECHNIQUES[lesson].make(plain(), batch)
-    return step, plan(step)
-
-
-@cache
-def row(lesson: str) -> CaseRow:
-    """Return the row of a lesson.
-
-    Raises:
-        KeyError: the lesson has no technique.
-    """
-    technique = TECHNIQUES[lesson]
-    batch = technique.batch
-    step, ledger = _planned_step(lesson, batch)
-    peak, parts, again = ledger.peak_at(batch), dict.fromkeys(STACK, 0), 0
-    for entry in ledger.alive(peak.index):
-        parts[StackPart(entry.role, False)] += entry.size.fixed
-        parts[StackPart(entry.role, True)] += entry.size.per_sample * batch
-        made_again = (
-            entry.birth >= 0 and application_order.AGAIN in step.ops[entry.birth].attributes
-        )
-        if made_again and entry.role is Role.FEATURE_MAP and entry.size.per_sample:
-            again += entry.size.at(batch)
-    there = {part: nbytes for part, nbytes in parts.items() if nbytes}
-    extra = 100 * (_seconds(step, batch) / _seconds(plain(), technique.images) - 1)
-    spaces = (e.size.at(batch) for e in ledger.entries if e.role is Role.WORKSPACE)
-    return CaseRow(technique, peak.nbytes, peak.row.name, there, again, extra,
-                   max(spaces, default=0), ledger.peak(batch, HOST))  # fmt: skip
-
-
-def _seconds(step: Step, batch: int) -> float:
-    return streams.clock(step, batch, MACHINE, LINK).seconds
-
-
-@cache
-def largest(lesson: str, card: int) -> int:
-    """Return the most images whose step fits into a card of ``card`` GB. A plan that holds for one
-    batch only is made again, until one batch fits and the next does not."""
-    budget, parts = card * units.DECIMAL["GB"], TECHNIQUES[lesson].parts
-    _, ledger = _planned_step(lesson, IMAGES // parts)
-    if ledger.batches is None:
-        return parts * (ledger.fit(budget).batch or 0)
-    low, high = 0, units.UNITS["TB"]
-    guess = _batch_if_plan_held(ledger, budget)
-    while high - low > 1:
-        _, ledger = _planned_step(lesson, guess)
-        low, high = (guess, high) if ledger.peak(guess) <= budget else (low, guess)
-        guess = min(max(_batch_if_plan_held(ledger, budget), low + 1), high - 1)
-    return low
-
-
-def _batch_if_plan_held(ledger: Ledger, budget: int) -> int:
-    """Return the most images that fit if this plan held for every batch."""
-    lines = zip(*(column.tolist() for column in ledger.line()), strict=True)
-    most = min((budget - fixed) // per_sample for fixed, per_sample in lines if per_sample)
-    return max(1, int(most))
+# -- what is drawn, in words -----------------------------------------------------------------------
 
 
 def bytes_of(nbytes: int) -> str:
@@ -284,17 +80,17 @@ def bytes_of(nbytes: int) -> str:
     return f"{three_digits(nbytes)} = {units.exact(nbytes)}"
 
 
-# -- what is drawn, in words -----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class CourseCase:
-    """Content of the picture at the end of a ``lesson``, for a ``card`` of so many GB; ``also`` are
-    further lessons whose rows are drawn."""
+    """Content of the picture at the end of a ``lesson``, for a ``card`` of so many GB.
+
+    Its own row is drawn, with the row that it is compared with, and those of the lessons whose case
+    the learner has ``answered``; where that is None, the rows of the lessons that it needs.
+    """
 
     lesson: str
     card: int = CARDS[0]
-    also: tuple[str, ...] = ()
+    answered: frozenset[str] | None = None
 
     @property
     def lessons(self) -> tuple[str, ...]:
@@ -304,18 +100,20 @@ class CourseCase:
     @property
     def rows(self) -> dict[str, CaseRow]:
         """Rows that are drawn, by lesson."""
-        drawn = {*lessons_drawn(self.lesson), *self.also}
+        known = lessons_needed(self.lesson) if self.answered is None else self.answered
+        drawn = {self.lesson, TECHNIQUES[self.lesson].beside, *known}
         return {lesson: row(lesson) for lesson in self.lessons if lesson in drawn}
 
     @property
-    def own(self) -> CaseRow | None:
-        """Row of the lesson itself; None if it has none."""
-        return self.rows.get(self.lesson)
+    def own(self) -> CaseRow:
+        """Row of the lesson itself."""
+        return row(self.lesson)
 
     @property
     def before(self) -> CaseRow | None:
         """Row that the lesson's own row is compared with; None without one."""
-        return row(self.own.technique.beside) if self.own and self.own.technique.beside else None
+        beside = self.own.technique.beside
+        return row(beside) if beside else None
 
     @property
     def budget(self) -> int:
@@ -327,10 +125,8 @@ class CourseCase:
         return f"{nbytes / self.budget:.{1 if nbytes > 3 * self.budget else 2}f}"
 
     def place(self, lesson: str) -> str:
-        """Reason why a row is not drawn: ``'predict first, in lesson 08'``."""
-        if lesson in LATER:
-            return text_of("place.later")
-        return text_of("place.first", lesson=ASKED_IN.get(lesson, lesson))
+        """Reason why a row is not drawn: ``'Predict it first in lesson 08.'``."""
+        return text_of("place.later" if lesson in LATER else "place.first", lesson=lesson)
 
     # -- sentences
 
@@ -342,7 +138,7 @@ class CourseCase:
     def sentence(self, in_bytes: bool) -> str:
         """Return the sentence on the costs of the lesson's own row and the images that fit; where
         bars are images, the sentence that explains them."""
-        if in_bytes or not self.rows:
+        if in_bytes:
             return text_of(f"see.{self.lesson}", **self._values)
         return text_of("fit.see", card=self.card)
 
@@ -352,35 +148,33 @@ class CourseCase:
             case_row.technique.beside for case_row in self.rows.values() if self.outline(case_row)
         ]
         name = text_of(f"technique.{dashed[0]}") if dashed else ""
-        marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
-                 "before": in_bytes and bool(dashed),
-                 "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows,
-                 "torn": "09" in self.rows}  # fmt: skip
-        return " ".join(text_of(f"note.{key}", name=name) for key, shown in marks.items() if shown)
+        marks = {"few": True, "freed": len(self.rows) > 2, "before": in_bytes and bool(dashed),
+                 "again": in_bytes and "08" in self.rows, "torn": "09" in self.rows}  # fmt: skip
+        values = {"name": name, "machine": machine_name()}
+        return " ".join(text_of(f"note.{key}", **values) for key, shown in marks.items() if shown)
 
     def outline(self, case_row: CaseRow) -> int | None:
-        """Return the bytes that a row is compared with, if they are more than its own; None
-        otherwise. The row in which nothing is freed is compared with lesson 02 alone, in its own
-        picture."""
+        """Return the bytes that a row is compared with, if they are drawn and more than its own;
+        None otherwise. The row in which nothing is freed is compared with that of lesson 02 alone,
+        in its picture."""
         compared = case_row.technique.beside
-        if not compared or (compared == "01" and self.lesson != "02"):
+        if compared not in self.rows or (compared == "00" and self.lesson != "02"):
             return None
         return row(compared).peak if row(compared).peak > case_row.peak else None
 
     @property
     def notes(self) -> list[str]:
         """Notes on the plan and on the card whose time is given."""
-        lines = [text_of("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
+        lines = [text_of("note.step", images=IMAGES, machine=machine_name())]
         lines += [text_of("note.chain")] if "08" in self.rows else []
         if "09" in self.rows:
-            lines.append(text_of("note.link", link=LINK, host=bytes_of(self.rows["09"].host)))
+            host = bytes_of(self.rows["09"].host)
+            lines.append(text_of("note.link", link=link_rate(), host=host))
         return lines
 
     @property
     def fit_title(self) -> str:
         """Finding of the lesson's own row in images that fit."""
-        if not self.own:
-            return self.title
         values = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
         if self.own.technique.result == OTHER:
             return text_of("fit.other", **values, most=f"{row('02').fits(self.card):,}")
@@ -391,16 +185,15 @@ class CourseCase:
 
     @property
     def _values(self) -> dict[str, object]:
-        values: dict[str, object] = {"images": IMAGES, "card": self.card}
-        if (own := self.own) is None:
-            return values
-        values |= {"peak": three_digits(own.peak), "fits": f"{own.fits(self.card):,}",
-                   "cards": self.cards(own.peak), "space": three_digits(own.workspace),
-                   "time": own.time.removeprefix("+"), "lanes": LANES}  # fmt: skip
+        own = self.own
+        values: dict[str, object] = {
+            "images": own.technique.images, "card": self.card, "peak": three_digits(own.peak),
+            "fits": f"{own.fits(self.card):,}", "cards": self.cards(own.peak),
+            "space": three_digits(own.workspace), "time": own.time.lstrip(f"+{MINUS}"),
+        }  # fmt: skip
         if (before := self.before) is not None:
-            saved = percent(before.peak - own.peak, before.peak)
-            values |= {"before": three_digits(before.peak), "saved": saved,
-                       "most": f"{before.fits(self.card):,}", "at": before.peak_at}  # fmt: skip
+            values |= {"before": three_digits(before.peak), "at": before.peak_at,
+                       "most": f"{before.fits(self.card):,}"}  # fmt: skip
         return values
 
     # -- cells
@@ -537,7 +330,7 @@ class OneCase(View[CourseCase]):
     picture_keys = ("KeyB",)
 
     lesson = Setting(
-        doc="the lesson that it ends, from ``'00'`` to ``'10'``",
+        doc="the lesson whose row is its own, from ``'00'`` to ``'10'``; ``'01'`` has none",
         default=LESSONS[-1],
         check=lambda given: known("lesson", given, LESSONS),
         fixed=True,
@@ -545,29 +338,22 @@ class OneCase(View[CourseCase]):
     )
     card = Select(CARDS, doc="the memory of the card in GB: 12, 24 or 80")
     show = Select(SHOWN, doc="``'bytes'`` of 256 images, or the most ``'images'`` that fit")
-    also = Checkbox(
-        doc="whether the rows of lessons are drawn too that come before, and that this one does "
-        "not need: 06 at the end of 07 and 08",
-        when=lambda now: bool({*lessons_passed(now.lesson)} - now.answered),
-    )
     numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
-    answered = Setting[frozenset[str]](
-        doc="the lessons whose predictions the learner has answered: their rows are drawn too",
-        default=frozenset(),
+    answered = Setting[frozenset[str] | None](
+        doc="the lessons whose case the learner has answered: their rows are drawn too",
+        default=None,
         argument=False,
         stays=True,
-        stored=False,
     )
     done: Setting[SmallRuns | None] = Setting(
-        doc="what the techniques used where they ran", argument=False, follows=["also"]
+        doc="what the techniques used where they ran", argument=False
     )
 
     def reconcile(self, new: State, was: State | None) -> State:
         return new if was else new.replace(answered=answered())
 
     def study(self, now: State) -> CourseCase:
-        also = lessons_passed(now.lesson) if now.also else ()
-        return CourseCase(now.lesson, now.card, (*also, *sorted(now.answered)))
+        return CourseCase(now.lesson, now.card, now.answered)
 
     def outline_key(self, now: State) -> object:
         return now.lesson  # its outlines are those of the course, not of what was chosen before
@@ -620,15 +406,11 @@ class OneCase(View[CourseCase]):
 case = maker(OneCase)
 
 
-def answered() -> frozenset[str]:
-    """Return the lessons whose predictions the learner has answered, by the progress file."""
+def answered() -> frozenset[str] | None:
+    """Return the lessons whose case the learner has answered; None where no progress is stored."""
     if progress.file() is None:
-        return frozenset()
-    cards: dict[str, list[str]] = {}
-    for name, topic in topics().items():
-        if topic.part is Purpose.PREDICT:
-            cards.setdefault(name.partition(".")[0], []).append(name)
-    return progress.lessons(cards)
+        return None
+    return progress.lessons({lesson: [f"{lesson}.case"] for lesson in LESSONS})
 
 
 def _rows_in_words(course_case: CourseCase) -> list[str]:
@@ -728,7 +510,7 @@ class CaseBars:
         )
         anchor, dx = ("end", 1) if in_bytes or self.mark > self.last / 2 else ("start", -1)
         yield ChartText(self.mark, 0, heading, 12, anchor, dx=dx, dy=-9, bold=True)
-        if self.wide and self.course_case.rows:
+        if self.wide:
             yield ChartText(self.last, 0, text_of("table.time"), 12, dx=TIMES, dy=-9, bold=True)
             yield ChartText(
                 self.last, 0, text_of("table.result"), 12, "end", dx=SIDE - 10, dy=-9, bold=True
@@ -803,10 +585,10 @@ class CaseBars:
             yield Rect(row.peak, outline, at, at + 1, "before", thick=BAR)
 
     def key(self) -> Iterator[tuple[Paint, str]]:
-        """Yield the colours and names of the roles that are wide enough to be seen."""
+        """Yield the colours and names of the roles that are wide enough to be told apart."""
         rows = self.course_case.rows.values() if self.show == BYTES else ()
-        for part in dict.fromkeys(part for row in rows for part in row.parts):
-            if any(row.parts.get(part, 0) >= self.pixel for row in rows):
+        for part in dict.fromkeys(part for drawn in rows for part in drawn.parts):
+            if any(drawn.parts.get(part, 0) >= SEEN * self.pixel for drawn in rows):
                 yield paint(part), part.label
 
     def _inside(self, at: int, part: StackPart, start: int, end: int) -> Iterator[Mark]:
@@ -839,7 +621,10 @@ class CaseBars:
         own, first = row is self.course_case.own, self.last + TIMES * self.pixel
         if row.time:
             end = first + PLAIN * self.pixel
-            yield Rect(first, end, at, at + 1, "rule", thick=8)
+            fewer = end + PLAIN * self.pixel * min(row.extra, 0) / 100
+            yield Rect(first, fewer, at, at + 1, "rule", thick=8)
+            if fewer < end:
+                yield Rect(fewer, end, at, at + 1, "before", thick=8)
             more = end + PLAIN * self.pixel * min(max(row.extra, 0), TWICE) / 100
             third = (more - end) / 3
             torn = [(end, end + 1.8 * third), (end + 2.2 * third, more)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from memlab import strings
 from memlab.errors import InputError, shorten
-from memlab.lesson.exercise import HINTS, Exercise
+from memlab.lesson.exercise import Exercise
 from memlab.pictures.live.widget import Control, Paragraph, Picture, Widget
 from memlab.strings import gettext as _
 
@@ -31,10 +31,10 @@ class ExerciseCard(Widget):
 
     def controls(self) -> list[Control]:
         """Return the buttons: a hint while there is a further one, and the solution."""
-        labels = {"solution": strings.get("card.control.solution")}
-        degree = self.exercise.degree + 1
-        if degree <= HINTS:
-            hint = strings.get("card.control.hint", degree=degree, degrees=HINTS)
+        task, degree = self.exercise.task, self.exercise.degree + 1
+        labels = {} if task.texts else {"solution": strings.get("card.control.solution")}
+        if degree <= task.hints:
+            hint = strings.get("card.control.hint", degree=degree, degrees=task.hints)
             labels = {"hint": hint} | labels
         return [
             Control("button", name, label, place="below", busy=label)

@@ -8,6 +8,11 @@ Example::
     halve.guess(2, because="everything halves").revise("1.2").reveal()
     exercise = lesson.exercise("02.largest_batch")
     exercise.check(largest_batch)
+
+``card`` and ``task`` make a card and an exercise of an instructor's own, in any notebook::
+
+    own = lesson.card("How many bytes ...?", answer=planned_bytes, wrong={"4 MB": "One array?"})
+    exercise = lesson.task("waiting", truth=waiting, arguments=cases, slips={one_side: "One side?"})
 """
 
 from __future__ import annotations
@@ -19,6 +24,8 @@ from memlab.lesson.card_question import Purpose, topics
 from memlab.lesson.exercise import Exercise, exercise
 from memlab.lesson.material.allocation import Allocation, measure
 from memlab.lesson.material.recorded_models import model
+from memlab.lesson.own_card import card
+from memlab.lesson.own_task import task
 from memlab.strings import gettext as _
 
 _CARDS: dict[str, Card] = {}
@@ -27,6 +34,7 @@ __all__ = [
     "Allocation",
     "Card",
     "Exercise",
+    "card",
     "change",
     "digits",
     "exercise",
@@ -34,6 +42,7 @@ __all__ = [
     "model",
     "predict",
     "recall",
+    "task",
 ]
 
 

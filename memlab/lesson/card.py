@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from inspect import signature
 from typing import Any, TypeVar
 
 from memlab import strings
 from memlab.errors import InputError, shorten
-from memlab.lesson import notebook_cells, progress, sentences
+from memlab.lesson import notebook_cells, own, progress, sentences
 from memlab.lesson.card_question import Answer, AnswerKind, Attempt, Purpose, Question
 from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
 
-Function = TypeVar("Function", bound=Callable[[], Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 LONGEST_REASON = 400
 """Most characters of a reason: a few sentences."""
 
@@ -28,7 +29,7 @@ class Card:
     new numbers, ``skip`` goes on without a guess.
 
     ``topic`` is the question, and ``rounds`` are its attempts so far, the current one last.
-    ``follows`` holds the functions that run below the card once it is revealed, by name.
+    ``follows`` holds the functions that run under the answer once it is revealed, by name.
     ``pressing`` is True while a button of the widget, not a cell, calls a method. With ``kept``, an
     answer that ``progress`` read from the learner's file, the card returns to its earlier state
     once it is shown.
@@ -37,7 +38,7 @@ class Card:
     def __init__(self, topic: Question, kept: Mapping[str, Any] | None = None) -> None:
         self.topic = topic
         self.rounds = [_attempt_from_progress(topic, kept) if kept else Attempt(topic, topic.first)]
-        self.follows: dict[str, Callable[[], Any]] = {}
+        self.follows: dict[str, Callable[..., Any]] = {}
         self.pressing = False
         self._watching: list[Callable[[], None]] = []
 
@@ -188,25 +189,35 @@ class Card:
         return self
 
     def then(self, function: Function) -> Function:
-        """Register a function that runs, and whose result is shown, below the card once it is
+        """Register a function that runs, and whose result is shown, under the answer once it is
         revealed; a decorator.
 
         A function replaces an earlier one of the same name, so that a cell may run again.
 
         Args:
-            function: a function that takes no argument.
+            function: a function without arguments, or of numbers of the card by name:
+                ``def picture(batch): ...`` runs again on the new numbers of Retry.
 
         Returns:
             The function itself.
 
         Raises:
-            InputError: ``function`` cannot be called.
+            InputError: ``function`` cannot be called, or takes something else.
         """
         if not callable(function):
             raise InputError(_("then takes a function, got {given}; write @card.then above a def.",
                                given=shorten(function)))  # fmt: skip
+        own.taking("a function for then", function, self.taken(function), self.now.numbers)
         self.follows[getattr(function, "__name__", "then")] = function
         return function
+
+    def taken(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """Return the numbers of the current attempt that a function has parameters for."""
+        try:
+            parameters = signature(function).parameters
+        except ValueError:  # some functions written in C do not tell
+            return {}
+        return {name: value for name, value in self.now.numbers.items() if name in parameters}
 
     # -- for views ----------------------------------------------------------------------------
 

@@ -91,6 +91,9 @@ class Question:
     give the answer away above the card, and ``shows`` settings of a live view that would.
     ``seconds`` is about the time that the answer and what follows it take on two cores; 0 stands
     for less than 2.
+
+    A question of an instructor's own carries its ``texts``, by the keys that those of memlab have
+    in ``memlab/strings`` below ``ask.<name>``; ``variable`` is what its texts call the card.
     """
 
     name: str
@@ -108,10 +111,15 @@ class Question:
     gives: tuple[str, ...] = ()
     shows: tuple[Mapping[str, Any], ...] = ()
     seconds: int = 0
+    texts: Mapping[str, str] = field(default_factory=dict)
+    variable: str = ""
 
     @property
     def handle(self) -> str:
-        """Expression by which a cell refers to the card: ``lesson.recall("07.maps")``."""
+        """Expression by which a cell refers to the card: ``lesson.recall("07.maps")``, or the
+        variable that holds one of an instructor's own."""
+        if self.variable:
+            return self.variable
         return f'lesson.{self.part}("{self.name}")'
 
     @property

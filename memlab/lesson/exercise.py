@@ -23,8 +23,6 @@ from memlab.lesson.exercise_task import ExerciseTask, tasks
 from memlab.lesson.marked_text import plain
 
 SOLUTIONS = lesson_folders.LESSONS / "solutions"
-HINTS = 3
-"""Number of hints: one of the four subgoals, the idea, the formula with blanks."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,11 +74,18 @@ class Exercise:
         """Return the task as text with the marks of code and bold words, for a widget."""
         name = self.task.function
         lines = [
-            f"{strings.get('exercise.heading', name=name)} {self._own('task')}",
+            f"{strings.get('exercise.heading', name=name)} {self.task.wording('task')}",
             strings.get("exercise.wanted", call=exercise_check.call(self.task)),
-            strings.get("exercise.how", name=name),
+            self._how(),
         ]
         return "\n".join(lines)
+
+    def _how(self) -> str:
+        """Return the calls that check the function and give help, as far as there is any."""
+        if not self.task.texts:
+            return strings.get("exercise.how", name=self.task.function)
+        hint = [strings.get("exercise.how_hint")] if self.task.hints else []
+        return " ".join([strings.get("exercise.how_check", name=self.task.function), *hint])
 
     __str__ = __repr__ = text
 
@@ -102,35 +107,36 @@ class Exercise:
             InputError: ``function`` cannot be called, or the seed is no whole number from 0 on.
         """
         named = f"{self.task.lesson}.{getattr(function, '__name__', '')}"
-        task = tasks().get(named, self.task)
+        task = _EXERCISES[named].task if named in _EXERCISES else tasks().get(named, self.task)
         report = exercise_check.check(task, function, seed)
         if report.attempted:
             progress.checked(task.name, report.passed)
         return report
 
     def hint(self) -> Note:
-        """Return the next of three hints, each more direct than the one before; the third one
-        repeats."""
-        last = self.degree == HINTS
-        self.degree = min(self.degree + 1, HINTS)
+        """Return the next hint, each more direct than the one before; the last one repeats."""
+        if not self.task.hints:
+            return self._give(Note(strings.get("exercise.no_hint")))
+        last = self.degree == self.task.hints
+        self.degree = min(self.degree + 1, self.task.hints)
         progress.hinted(self.task.name, self.degree)
-        text = plain(self._own(f"hint.{self.degree}"))
-        sentence = strings.get("exercise.hint", degree=self.degree, text=text)
-        return self._give(
-            Note(f"{sentence}\n{strings.get('exercise.last_hint')}" if last else sentence)
-        )
+        text = plain(self.task.wording(f"hint.{self.degree}"))
+        degrees = {"degree": self.degree, "degrees": self.task.hints}
+        sentence = strings.get("exercise.hint", text=text, **degrees)
+        note = strings.get("exercise.last_hint") if last and not self.task.texts else ""
+        return self._give(Note(f"{sentence}\n{note}".rstrip()))
 
     def solution(self) -> Note:
-        """Return one solution as code; the progress file records that it was shown."""
+        """Return one solution as code; the progress file records that it was shown. An exercise of
+        an instructor's own has none."""
+        if self.task.texts:
+            return self._give(Note(strings.get("exercise.no_solution")))
         code = solution_of(self.task)
         if code is None:
             file = f"{self.task.lesson}_*.ipynb"
             return self._give(Note(strings.get("exercise.elsewhere", file=file)))
         progress.solved(self.task.name)
         return self._give(Note(code))
-
-    def _own(self, key: str) -> str:
-        return strings.get(f"task.{self.task.name}.{key}")
 
 
 def exercise(name: str) -> Exercise:
@@ -154,6 +160,16 @@ def exercise(name: str) -> Exercise:
 
 
 _EXERCISES: dict[str, Exercise] = {}
+
+
+def keep(task: ExerciseTask) -> Exercise:
+    """Return a new exercise for a task of an instructor's own. Where its cell runs again, the hints
+    that were shown stay."""
+    made, before = Exercise(task), _EXERCISES.get(task.name)
+    if before is not None:
+        made.degree, made.given = min(before.degree, task.hints), before.given
+    _EXERCISES[task.name] = made
+    return made
 
 
 def solution_of(task: ExerciseTask) -> str | None:

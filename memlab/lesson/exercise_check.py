@@ -401,7 +401,7 @@ def slip_of(task: ExerciseTask, comparisons: Sequence[AnswerComparison]) -> str:
 def slip_text(task: ExerciseTask, slip: str) -> str:
     """Return the question that helps a learner to see a slip (a typical mistake). The slip
     ``"largest.0"`` has the text of ``"largest"``."""
-    return plain(strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}"))
+    return plain(task.wording(f"slip.{slip.partition('.')[0]}"))
 
 
 def report_memory(task: ExerciseTask, answers: Sequence[Answer]) -> Report:

@@ -15,6 +15,7 @@ from inspect import signature
 from itertools import combinations, product
 from typing import Any, TypeVar
 
+from memlab import strings
 from memlab.errors import shorten
 from memlab.lesson import returned_values
 
@@ -34,6 +35,8 @@ TRIES = 5
 """Number of new draws, if the cases of one draw expose only some of the mistakes."""
 RIGHT = ""
 """Name of the truth among the mistakes."""
+HINTS = 3
+"""Number of hints of an exercise of memlab's."""
 EDGE = ("an edge", "no edge")
 """Member of the open pairs as long as no case at an edge was drawn."""
 
@@ -62,7 +65,8 @@ class ExerciseTask:
     wrong and the bytes that its first warp moved, or None if the kernel did nothing. ``offered``
     are the functions of memlab that the learner may call. ``edge`` is True of a case at the limit
     of what is allowed: every check has one. ``seconds`` is the time of the first check of a session
-    on two busy cores, where that is more than 2.
+    on two busy cores, where that is more than 2. A task of an instructor's own carries its
+    ``texts``, by the keys that those of memlab have in ``memlab/strings`` below ``task.<name>``.
     """
 
     name: str
@@ -79,6 +83,17 @@ class ExerciseTask:
     offered: tuple[Callable[..., Any], ...] = ()
     edge: Callable[[Arguments], bool] | None = None
     seconds: int = 0
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def wording(self, key: str) -> str:
+        """Return a text of the task: its own, or the one in ``memlab/strings``."""
+        return self.texts[key] if self.texts else strings.get(f"task.{self.name}.{key}")
+
+    @property
+    def hints(self) -> int:
+        """Number of hints; memlab's are one of the four subgoals, the idea, the formula with
+        blanks."""
+        return sum(key.startswith("hint.") for key in self.texts) if self.texts else HINTS
 
     def ask(self, function: Callable[..., Any], case: Arguments) -> Any:
         """Return the result of a function for a copy of a case, so that the case itself stays
@@ -119,23 +134,23 @@ class ExerciseTask:
         """
         sizes = sorted(self.sizes)
         for _ in range(TRIES):
-            cases, alike = self._telling(chance, sizes)
+            cases, alike = self.telling(chance, sizes)
             if not alike:
                 break
         else:
             raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
         return [cases[n] if n in cases else self.draw(chance, size) for n, size in enumerate(sizes)]
 
-    def _telling(
-        self, chance: random.Random, sizes: list[int]
+    def telling(
+        self, chance: random.Random, sizes: list[int], rounds: int = ROUNDS
     ) -> tuple[dict[int, Arguments], set[Pair]]:
         """Return cases, by their index among the sizes, that tell the truth and mistakes apart, and
-        the pairs that no case told apart."""
+        the pairs that no case told apart. A case of each size is drawn at most ``rounds`` times."""
         known = (RIGHT, *self.slips)
         alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
         alike |= {EDGE} if self.edge else set()
         arguments: dict[int, Arguments] = {}
-        for place, size in ROUNDS * [*enumerate(sizes)]:
+        for place, size in rounds * [*enumerate(sizes)]:
             if alike and place not in arguments:
                 case = self.draw(chance, size)
                 if apart := self._apart(case, alike):

@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 
 from memlab import atomic_files, strings
 from memlab.errors import InputError, shorten, visible
+from memlab.lesson import own
 
 FILE, SEED = "MEMLAB_PROGRESS", "MEMLAB_SEED"
 SCHEMA = "memlab.progress/1"
@@ -153,34 +154,58 @@ def read(path: Path) -> Record:
 # -- as text ------------------------------------------------------------------------------------
 
 
-def text(record: Mapping[str, Any], path: Path) -> str:
+def text(record: Mapping[str, Any], path: Path, asked: Collection[str] | None = None) -> str:
     """Return the progress as text: for each lesson a table of its cards, the reasons that were
-    given, and a table of its exercises."""
+    given, and a table of its exercises.
+
+    Args:
+        record: the content of a progress file.
+        path: the file.
+        asked: the cards and exercises of today's lessons; any other entry was deleted, and is
+            never shown as open. None if they are not known.
+    """
     names = [*record["cards"], *record["exercises"]]
     lines = [strings.get("progress.top", path=path)]
     for lesson in sorted({name.partition(".")[0] for name in names}):
-        lines += ["", strings.get("progress.lesson", lesson=visible(lesson))]
+        lines += ["", _heading(lesson)]
         lines += _table(
             ("card", "guess", "revision", "result", "rounds"),
-            _rows_of_lesson(lesson, record["cards"], _card_cells),
+            _rows_of_lesson(lesson, record["cards"], _card_cells, asked),
         )
         lines += _reasons(lesson, record["cards"])
         lines += _table(
             ("exercise", "checks", "result", "hints", "solution"),
-            _rows_of_lesson(lesson, record["exercises"], _exercise_cells),
+            _rows_of_lesson(lesson, record["exercises"], _exercise_cells, asked),
         )
     return "\n".join(lines if names else [*lines, strings.get("progress.empty")])
 
 
+def _heading(lesson: str) -> str:
+    """Return the heading of a lesson, of a week of an instructor's, or of the cards and exercises
+    that belong to none."""
+    if lesson == own.PREFIX:
+        return _text("own")
+    return strings.get("progress.lesson", lesson=lesson) if lesson.isdigit() else visible(lesson)
+
+
 def _rows_of_lesson(
-    lesson: str, entries: Mapping[str, Any], cells: Callable[[Any], tuple[str, ...]]
+    lesson: str,
+    entries: Mapping[str, Any],
+    cells: Callable[[Any], tuple[str, ...]],
+    asked: Collection[str] | None,
 ) -> list[tuple[str, ...]]:
-    """Rows of a table: the name and the cells of each entry that belongs to a lesson."""
+    """Rows of a table: the name and the cells of each entry that belongs to a lesson. What is open
+    and not asked any more says so in place of its result."""
+    gone = {_text("not_yet"): _text("gone")}
     return [
-        (name.partition(".")[2], *cells(entry))
+        (
+            name.partition(".")[2],
+            *(gone.get(cell, cell) if asked is not None and name not in asked else cell
+              for cell in cells(entry)),
+        )
         for name, entry in entries.items()
         if name.partition(".")[0] == lesson
-    ]
+    ]  # fmt: skip
 
 
 def _best_answer(turns: list[Record]) -> Record:

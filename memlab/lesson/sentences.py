@@ -141,7 +141,7 @@ def figure_name(figure: RevealBar) -> str:
 
 def said(turn: Attempt) -> list[str]:
     """Return the diagnosis of each guess, one sentence on the result, and the finding."""
-    return [*diagnoses(turn), seen(turn), *finding(turn)]
+    return [*diagnoses(turn), *filter(None, [seen(turn)]), *finding(turn)]
 
 
 def diagnoses(turn: Attempt) -> list[str]:
@@ -164,7 +164,8 @@ def corrections(turn: Attempt) -> list[str]:
 
 
 def seen(turn: Attempt) -> str:
-    """Return one sentence on the result of the plan or the run."""
+    """Return one sentence on the result of the plan or the run; empty where a question of an
+    instructor's own has none."""
     assert turn.truth is not None
     return _text(turn, "seen", **turn.truth.seen)
 
@@ -178,7 +179,7 @@ def marked_finding(turn: Attempt) -> list[str]:
     """Return the explanation of the answer with the marks of bold words and code, for a widget;
     empty for an attempt on new numbers."""
     assert turn.truth is not None
-    if turn.again or not strings.has(f"ask.{turn.topic.name}.finding"):
+    if turn.again or not has(turn.topic, "finding"):
         return []
     text = _marked(turn, "finding", **turn.truth.seen)
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
@@ -196,22 +197,28 @@ def diagnosis(turn: Attempt, verdict: GuessVerdict, typed: str | None = None) ->
             return strings.get(f"card.verdict.{key}")
         return strings.get("card.verdict.unit", unit=verdict.unit, guess=typed)
     if turn.topic.kind is AnswerKind.CHOICE:
-        return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
+        return _wrong(turn, typed) or strings.get("card.hint.choice", text="").rstrip()
     if verdict.cause is None:
         return _unexplained_text(turn, verdict)
     return strings.get(
-        "card.verdict.cause", off=distance_text(verdict.ratio), cause=_cause(verdict.cause)
+        "card.verdict.cause", off=distance_text(verdict.ratio), cause=_cause(turn, verdict.cause)
     )
 
 
-def _cause(cause: Mistake) -> str:
-    return strings.get(f"cause.{cause.name}", **cause.values)
+def _wrong(turn: Attempt, typed: str) -> str:
+    """Return the diagnosis of a wrong option; empty where an instructor gave none."""
+    return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
+
+
+def _cause(turn: Attempt, cause: Mistake) -> str:
+    key = f"cause.{cause.name}"
+    return _text(turn, key) if turn.topic.texts else strings.get(key, **cause.values)
 
 
 def _unexplained_text(turn: Attempt, verdict: GuessVerdict) -> str:
     """Return the sentence on a wrong guess that no known mistake explains: how far off it is, and a
     hint at the idea of the question."""
-    think = _text(turn, "far") if strings.has(f"ask.{turn.topic.name}.far") else ""
+    think = _text(turn, "far") if has(turn.topic, "far") else ""
     if not turn.topic.near:
         return strings.get("card.verdict.other", think=think)
     if verdict.close or not verdict.ratio:
@@ -229,13 +236,11 @@ def hint(turn: Attempt) -> str:
     assert verdict is not None
     assert truth is not None
     if isinstance(truth.value, str):
-        return strings.get("card.hint.choice", text=diagnosis(turn, verdict))
+        return strings.get("card.hint.choice", text=_wrong(turn, turn.typed)).rstrip()
     assert isinstance(turn.guess, Guess)
     side = _hint_side(turn, turn.guess.value, truth.value)
-    far = f"ask.{turn.topic.name}.far"
-    text = (
-        _cause(verdict.cause) if verdict.cause else _text(turn, "far") if strings.has(far) else ""
-    )
+    far = _text(turn, "far") if has(turn.topic, "far") else ""
+    text = _cause(turn, verdict.cause) if verdict.cause else far
     silent_text = _before_secret(text, turn.guess.value, truth.value)
     key = "cause" if verdict.cause and silent_text else "far"
     return strings.get(f"card.hint.{key}", side=side, text=silent_text).strip()
@@ -360,13 +365,22 @@ def _side(side: str) -> str:
 
 
 def _options(turn: Attempt) -> list[str]:
-    return [f"  {name}: {option(turn, name)}" for name in turn.topic.options]
+    texts = {name: option(turn, name) for name in turn.topic.options}
+    return [f"  {text}" if text == name else f"  {name}: {text}" for name, text in texts.items()]
 
 
 def _text(turn: Attempt, key: str, **values: object) -> str:
     return plain(_marked(turn, key, **values))
 
 
+def has(topic: Question, key: str) -> bool:
+    """True if a question has a text of that key: its own, or one in ``memlab/strings``."""
+    return key in topic.texts if topic.texts else strings.has(f"ask.{topic.name}.{key}")
+
+
 def _marked(turn: Attempt, key: str, **values: object) -> str:
+    """Return a text of a question with its values; empty where an instructor gave none."""
     named = {**turn.words, **values}
+    if own := turn.topic.texts:
+        return own.get(key, "").format(**named)
     return strings.get(f"ask.{turn.topic.name}.{key}", **named)

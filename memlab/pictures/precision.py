@@ -492,6 +492,11 @@ class FormatsByRole(SteadyView[Precision]):
     )
     presets: ClassVar = {"surprise": {"optimizer_state": EIGHT}}
 
+    @property
+    def peak(self) -> int:
+        """Bytes of the peak in the formats on display."""
+        return self.rows.now.peak
+
     def study(self, now: State) -> Precision:
         chosen = {role: getattr(now, role) for role in OFFERED}
         return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen)

@@ -7,7 +7,7 @@ of an operation say along what it can be cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -120,12 +120,20 @@ def tiles(op: Op) -> dict[str, Tensor]:
 def _traffic(op: Op) -> Size:
     """Return the bytes read and written, without workspace. In a staged operation, every value that
     is widened or rounded also passes through a buffer once."""
-    total = Size()
+    total = conversions(op)
     for group, times in ((op.reads, 1), (op.writes, 1), (op.updates, 2)):
         for operand in group.values():
             total += times * operand.size
-            if is_staged(op) and small(operand.format):
-                total += _values(operand) * (2 * COMPUTED.bits // 8)
+    return total
+
+
+def conversions(op: Op, formats: Collection[str] | None = None) -> Size:
+    """Return the bytes that pass through the fp32 buffers of an operation: those of the named
+    ``formats``, or of all small ones. Each value is written to a buffer and read from it once."""
+    total = Size()
+    for operand in operands(op).values() if is_staged(op) else ():
+        if small(operand.format) and (formats is None or operand.format.name in formats):
+            total += _values(operand) * (2 * COMPUTED.bits // 8)
     return total
 
 

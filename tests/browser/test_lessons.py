@@ -1,7 +1,7 @@
-"""A learner goes through the lessons with the keyboard alone; the README's pictures are taken.
+"""A learner goes through the lessons with the keyboard alone; the pictures of a lesson are taken.
 
 Nothing here clicks or sets the focus: what the test reads from the page, it does with keys. With
-MEMLAB_PICTURES=1 the README's pictures are written to lessons/images.
+MEMLAB_PICTURES=1 the pictures of docs/lessons.md are written to lessons/images.
 """
 
 import os
@@ -40,7 +40,7 @@ PICTURES = {
     "02.halve": ("memory", ".memlab-view"),
     "02.largest_batch": ("check", ".jp-OutputArea-child"),
 }
-"""The pictures of the README: in the cell of which card or exercise, its name, and of what."""
+"""The pictures of docs/lessons.md: in the cell of which card or exercise, its name, and of what."""
 ASKED = r'lesson\.(predict|recall|change|exercise)\("([\w.]+)"\)'
 TYPED = {AnswerKind.AMOUNT: ("12.8 MB", "6.4 MB")}
 """A guess that is wrong in every lesson, and a revision."""
@@ -206,7 +206,7 @@ class Learner:
         """Read the task, and take a hint."""
         self.run()
         self.enters()
-        self.presses(strings.get("exercise.hint", degree=1, text="")[:6])
+        self.presses(strings.get("exercise.hint", degree=1, degrees=3, text="")[:6])
         self.card().get_by_text(plain(strings.get(f"task.{name}.hint.1"))).wait_for()
         self.leaves()
 
@@ -236,7 +236,7 @@ class Learner:
         self.press("ArrowDown")
 
     def look(self, name):
-        """A screenshot of what the active cell shows, where the README has one."""
+        """A screenshot of what the active cell shows, where docs/lessons.md has one."""
         if name in PICTURES:
             picture, css = PICTURES[name]
             self.page.wait_for_timeout(500)  # its width has been sent and answered
@@ -324,9 +324,9 @@ def test_a_lesson_is_done_with_the_keyboard_alone(learner, findings, monkeypatch
         assert changes(hands.page, COUNTS[name[:2]], NUMBERS)
 
 
-def test_the_pictures_of_the_readme_are_taken_here():
-    readme = (build.LESSONS.parent / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(r"!\[[^\]]{40,}\]\(lessons/images/([\w-]+)\.png\)", readme)
+def test_the_pictures_of_a_lesson_are_taken_here():
+    page = (build.LESSONS.parent / "docs/lessons.md").read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^\]]{40,}\]\(\.\./lessons/images/([\w-]+)\.png\)", page)
     assert sorted(shown) == sorted(name for name, _ in PICTURES.values())
     assert set(shown) <= {path.stem for path in IMAGES.glob("*.png")}
 

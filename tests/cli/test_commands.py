@@ -449,6 +449,15 @@ def test_progress_shows_the_file_that_the_environment_names(run, as_json, progre
     assert as_json("progress") == json.loads(progress.read_text(encoding="utf-8"))
 
 
+def test_progress_shows_no_deleted_card_as_open(run, progress):
+    record.answered("02.once", "2", False)
+    record.answered("02.halve", "2", False)
+    _, text, _ = run("progress")
+    lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ")}
+    assert "no longer asked" in lines["once"]
+    assert "not yet" in lines["halve"]
+
+
 def test_progress_shows_what_the_lab_keeps_where_nothing_is_named(run, progress, monkeypatch):
     record.answered("02.output", "6.4 MB", True)
     progress.parent.joinpath("my").mkdir()

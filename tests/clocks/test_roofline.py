@@ -119,6 +119,28 @@ def test_a_device_computes_at_the_rate_of_the_format_itself() -> None:
     )
 
 
+def test_a_format_with_a_rate_is_read_and_written_as_it_is_stored() -> None:
+    """Without that rate its tiles in fp32 are moved, too: batch norm is fp32 beside fp16 maps."""
+    mixed = memlab.precision(memlab.training_step(memlab.zoo.resnet18(), "sgd"), "mixed fp16")
+    norm = named(mixed, "conv1.norm")
+    touched = sum(tensor.size.at(2) for tensor in norm.touched() if tensor.format.bits == 16)
+    fast = replace(ROUND, bandwidth=SourcedFigure(1, "stated"))
+    slow = replace(fast, flops={"fp32": ROUND.flops["fp32"]})
+    assert roofline.seconds(norm, 2, slow) == norm.bytes_moved.at(2)
+    assert roofline.seconds(norm, 2, fast) == norm.bytes_moved.at(2) - 4 * touched
+
+
+def test_mixed_precision_is_faster_on_a_card_with_tensor_cores_alone() -> None:
+    plain = memlab.training_step(memlab.zoo.resnet50(), "momentum")
+    mixed = memlab.precision(plain, "mixed fp16")
+    seconds = {
+        name: [roofline.total(one, 256, DEVICES[name]) for one in (plain, mixed)]
+        for name in ("rtx 4070", "titan x")
+    }
+    assert seconds["rtx 4070"][0] > seconds["rtx 4070"][1] > seconds["rtx 4070"][0] / 2
+    assert seconds["titan x"][0] < seconds["titan x"][1]
+
+
 def test_what_has_no_figures_is_refused() -> None:
     op = named(step(), "conv1")
     with pytest.raises(InputError, match="no source gives a rate of 12 GB card for fp32"):

@@ -314,9 +314,13 @@ def test_a_mistake_gets_one_sentence(words, sentence, capsys):
 # -- what instructors read ------------------------------------------------------------------------
 
 
-def test_the_readme_names_the_command_and_the_file():
-    readme = (build.LESSONS.parent / "README.md").read_text(encoding="utf-8")
-    assert "memlab lecture k2 -o k2.html" in readme
+def test_lecturers_find_the_command_and_the_file():
+    readme, page = (
+        (build.LESSONS.parent / name).read_text(encoding="utf-8")
+        for name in ("README.md", "docs/teach.md")
+    )
+    assert "memlab lecture k2 -o k2.html" in page
+    assert "(../lessons/lecture/k2.html)" in page
     assert "(lessons/lecture/k2.html)" in readme
 
 

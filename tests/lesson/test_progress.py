@@ -347,6 +347,37 @@ def test_an_old_file_is_read_and_shown(path):
     assert "  copy  9      none      right   1" in progress.text(progress.read(path), path)
 
 
+DELETED = ("02.total", "04.stride", "05.fill", "06.mask_bytes", "08.runs", "00.mebibytes")
+"""Cards and exercises that older versions asked."""
+
+
+def test_a_file_that_names_deleted_cards_is_read_and_kept(path):
+    """02.case was a question of recall about the same two figures, and is a prediction now."""
+    turn = {"at": "2026-01-01T00:00:00+00:00", "guess": "2", "right": False}
+    cards = {name: [turn] for name in ("02.case", *DELETED)}
+    exercise = {"checks": 2, "passed": None, "hints": 1, "solution": None}
+    old = SOUND | {"cards": cards, "exercises": {"06.mask_bytes": exercise}}
+    path.write_text(json.dumps(old), encoding="utf-8")
+    assert predict("02.case").now.typed == "2.0"
+    progress.answered("02.halve", "1.1", True)
+    kept = progress.read(path)
+    assert {name: kept["cards"][name] for name in cards} == cards
+    assert kept["exercises"] == old["exercises"]
+    assert progress.lessons({"02": ["02.case"]}) == {"02"}
+
+
+def test_a_deleted_card_is_not_shown_as_open(path):
+    for name in (*DELETED, "02.halve"):
+        progress.answered(name, "2", False)
+    progress.checked("06.mask_bytes", False)
+    shown = progress.text(progress.read(path), path, asked={"02.halve"}).splitlines()
+    rows = {line.split()[0]: line for line in shown if line.startswith("  ") and len(line) > 12}
+    assert "not yet" in rows["halve"]
+    for name in DELETED:
+        assert "no longer asked" in rows[name[3:]]
+    assert [line for line in shown if "not yet" in line] == [rows["halve"]]
+
+
 def test_the_table_of_a_file_without_entries_says_so(path):
     progress.seed()
     assert progress.text(progress.read(path), path).endswith("No card and no exercise yet.")

@@ -3,7 +3,7 @@
 docs/add_a_lesson.md has the contract in words.
 """
 
-from tests.lessons import asked, form, lock, minutes, outputs, structure
+from tests.lessons import asked, case_figures, form, lock, minutes, outputs, structure
 
 RULES = (
     structure.title,
@@ -32,6 +32,7 @@ RULES = (
     form.opening,
     form.unasked,
     form.case,
+    case_figures.foretold,
     form.onward,
     form.codes,
     lock.locked,

@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 from lessons import stored
-from memlab.course.case import LESSONS
 from memlab.lesson.card_question import Purpose
 from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
@@ -135,7 +134,7 @@ def gates(lesson: Lesson) -> list[str]:
 
 
 def blocks(lesson: Lesson) -> list[str]:
-    """At most 3, each under a question with a card; 2 to 4 cards in all."""
+    """At most 3, each under a question with a card; 2 to 4 cards in all, beside the case."""
     asking = [part for part in sections(lesson) if not NO_BLOCK.match(part.heading)]
     breaks = [
         f"the block {part.heading!r} has no card"
@@ -150,7 +149,9 @@ def blocks(lesson: Lesson) -> list[str]:
     if not 1 <= len(asking) <= 3:
         breaks.append(f"there are {len(asking)} blocks, and 1 to 3 are allowed")
     count = sum(
-        asks(cell) == Purpose.PREDICT for cell in lesson.of("code") if not is_solution(cell)
+        asks(cell) == Purpose.PREDICT and f'"{lesson.number}.case"' not in cell.source
+        for cell in lesson.of("code")
+        if not is_solution(cell)
     )
     least, most = (1, CARDS[1]) if lesson.number == FIRST else CARDS
     return (
@@ -182,16 +183,20 @@ def unasked(lesson: Lesson) -> list[str]:
 
 
 def case(lesson: Lesson) -> list[str]:
-    """`## The case so far`, between what is left out and the key points, with its picture; a lesson
-    that brings no technique to the case has none."""
-    if lesson.number not in LESSONS:
-        return []
-    sections_before = [
-        part for part in sections(lesson)[-2:-1] if part.heading == "The case so far"
+    """`## The case so far`, between what is left out and the key points, with the card that asks
+    for the lesson's row; lesson 00 begins with it. The picture stands under the answer alone."""
+    breaks = [
+        f"cell {cell.id} draws the case, which a card {lesson.number}.case shows"
+        for cell in lesson.of("code")
+        if re.search(r"\bviews\.case\(", cell.source)
     ]
-    view = f'views.case("{lesson.number}")'
-    shown = any(code.strip().endswith(view) for part in sections_before for code in part.code)
-    return [] if shown else [f"no '## The case so far' with {view} stands before the key points"]
+    if lesson.number == FIRST or f"{lesson.number}.case" not in lesson.topics:
+        return breaks
+    before = [part for part in sections(lesson)[-2:-1] if part.heading == "The case so far"]
+    card = f'lesson.predict("{lesson.number}.case")'
+    if any(code.strip() == card for part in before for code in part.code):
+        return breaks
+    return [*breaks, f"no '## The case so far' with {card} stands before the key points"]
 
 
 def onward(lesson: Lesson) -> list[str]:

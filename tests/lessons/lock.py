@@ -24,6 +24,7 @@ from lessons import build, stored
 from memlab import units
 from memlab.lesson import sentences
 from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, Question
+from memlab.lesson.phrases import holds as holds  # also for tests of the lock
 from tests.lessons import numerals, truths
 from tests.lessons.numerals import Numeral
 from tests.lessons.parts import ASKED, Lesson
@@ -219,20 +220,6 @@ def spelled(value: Fraction) -> list[str]:
         word = COUNTED[int(value)]
         words += [f"{value}-fold", f"{word}-fold", f"{word}fold", f"{word} times"]
     return words
-
-
-def holds(text: str, phrase: str) -> bool:
-    """True if a phrase stands in a text: whole words, in any case, a formula with any spaces."""
-    text, phrase = shaped(text), shaped(phrase)
-    first = r"(?<!\w)" if phrase[:1].isalnum() else ""
-    last = r"(?!\w)" if phrase[-1:].isalnum() else ""
-    return re.search(first + re.escape(phrase) + last, text) is not None
-
-
-def shaped(text: str) -> str:
-    """One way to write a formula, in prose and in code."""
-    text = " ".join(text.replace("**2", "²").replace("**", "").replace("`", "").split()).lower()
-    return re.sub(r" ?[·×*] ?", "·", text)
 
 
 def plain(value: Any) -> Any:

@@ -123,7 +123,10 @@ largest.check(largest_batch)
 # One bar is shorter.
 
 # %%
-views.case("07")
+lesson.predict("07.case")
+
+# %% tags=["solution"]
+lesson.predict("07.case").guess("no").reveal()
 
 # %% [markdown]
 # ## Key points
@@ -151,6 +154,10 @@ TEXTS = {
     "output.finding": "Each value has its own place.",
     "copies.question": "The window has 3 rows. How many times as large is the copy?",
     "copies.finding": "Rows and columns count.",
+    "case.question": "Does the step of ResNet-50 fit now?",
+    "case.finding": "Its bar is as long as before.",
+    "case.seen": "It does not fit.",
+    "case.wrong.yes": "Which blocks are alive at the peak?",
     "output.seen": "It is 1.",
     "copies.seen": "It is 9.",
     **{f"{name}.question": "Is it so?" for name in ("sum", "unit", "twice")},
@@ -178,6 +185,10 @@ def agreed(numbers):
     return Truth("yes")
 
 
+def refused(numbers):
+    return Truth("no")
+
+
 FIRST = {"network": "mnist_cnn", "layer": "conv2"}
 CHOICE: dict[str, Any] = {"options": ("yes", "no"), "gives": ("it is so",)}
 TOPICS = {
@@ -189,6 +200,8 @@ TOPICS = {
                        gives=("batch * channels", "each image alone"),
                        shows=({"network": "mnist_cnn", "batch": 4}, {"batch": 128})),
     "07.copies": Question("07.copies", AnswerKind.TIMES, {}, again, ninefold, gives=("k²·Ho·Wo",)),
+    "07.case": Question("07.case", AnswerKind.CHOICE, {}, None, refused,
+                     options=("yes", "no"), gives=("it does not",)),
     "07.twice": Question("07.twice", AnswerKind.CHOICE, {}, None, agreed, part=Purpose.CHANGE,
     **CHOICE),
 }  # fmt: skip
@@ -204,6 +217,7 @@ SHOWN = {
     "views.memory": PICTURE,
     "output = ": output(text_plain=f"Predict. {QUESTION}\nAnswer: ..."),
     'predict("07.copies")': output(text_plain=f"Predict. {TEXTS['copies.question']}\nAnswer: ..."),
+    'predict("07.case")': output(text_plain=f"Predict. {TEXTS['case.question']}\nAnswer: ..."),
     **{f'("07.{name}")': output(text_plain="Is it so?") for name in ("sum", "unit", "twice")},
     "print(seconds": output(text_plain=NOTE),
 }

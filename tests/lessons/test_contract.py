@@ -48,6 +48,7 @@ TWICE = '# %% tags=["numbers"]\n{"26M": "25.6 * 10**6"}\n\n# %%\noutput ='
 THIRD = "\n\n@output.then\ndef more():\n    pass\n\n\n@output.then\ndef most():\n    pass\n"
 CHANGE = 'lesson.change("07.twice")\n\n# %% tags=["solution"]\n'
 CHANGE += 'lesson.change("07.twice").guess("yes").reveal()'
+CASE = 'lesson.predict("07.case")'
 THEN = "@output.then\ndef as_planned():\n    print(units.both(memlab.zoo.resnet50().parameters))\n"
 PLANTED = [
     ("title", "no '# 07 Title: question?'", "# 07 A", "# 08 A"),
@@ -85,8 +86,21 @@ PLANTED = [
         "# Next: more",
     ),
     ("onward", "do not end with 'Next", "What is made again?\n", "What?\n#\n# The end.\n"),
-    ("case", 'views.case("07") stands before', 'views.case("07")', 'views.case("08")'),
+    ("case", "draws the case, which a card 07.case", "A4.\n\n", "A4.\n\n# %%\nviews.case()\n\n"),
+    ("case", 'with lesson.predict("07.case") stands', CASE, f"(\n    {CASE}\n)"),
     ("case", "no '## The case so far'", "## The case so far", "## Appendix"),
+    (
+        "foretold",
+        "shows 6.42 GB, which 08.case asks",
+        "print(seconds)",
+        "print(seconds, '6.42 GB')",
+    ),
+    (
+        "foretold",
+        "shows 21.9 GB, which 07.case asks",
+        "print(seconds)",
+        "print(seconds, '21.9 GB')",
+    ),
     ("exercises", "no section 'Exercise...' holds", "lesson.exercise(", "print("),
     ("exercises", "'06.largest_batch' is not of lesson 07", '"07.largest', '"06.largest'),
     ("stubs", "leaves nothing to fill in", "None  # replace None", "64"),

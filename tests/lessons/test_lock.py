@@ -204,7 +204,6 @@ def test_the_views_of_the_small_lesson_are_locked(lesson, tmp_path):
     shown = lock.views_of(stored(tmp_path))
     assert [view.how for view in shown if view.how.endswith("opens")] == [
         "the view memory when it opens",
-        "the view case when it opens",
     ]
     assert lock.view_leaks(lesson_page, shown) == []
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import memlab
 from memlab import views
-from memlab.course.case import LESSONS
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import topics
+from memlab.lesson.material.case_rows import LESSONS
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
@@ -552,13 +552,13 @@ def _case(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
 
 CASES_OF_THE_CASE: dict[str, Callable[[], Any]] = {
     **{f"lesson {lesson}": partial(_case, lesson) for lesson in LESSONS},
-    "a row more, all numbers": partial(_case, "08", also=True, then={"numbers": True}),
-    "a larger card": partial(_case, "08", also=True, card=24),
-    "the largest card, nothing drawn": partial(_case, "00", card=80),
-    "images": partial(_case, "08", also=True, show="images"),
+    "all numbers": partial(_case, "08", then={"numbers": True}),
+    "a larger card": partial(_case, "08", card=24),
+    "the largest card": partial(_case, "00", card=80),
+    "images": partial(_case, "08", show="images"),
     "images of the largest card": partial(_case, "02", card=80, show="images"),
     "images, another mini-batch": partial(_case, "05", show="images", then={"numbers": True}),
-    "images, nothing drawn": partial(_case, "00", show="images"),
+    "images, a bar alone": partial(_case, "00", show="images"),
 }
 for _name, _make in CASES_OF_THE_CASE.items():
     case("case", _name)(_make)

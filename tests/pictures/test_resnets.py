@@ -11,8 +11,8 @@ import pytest
 import memlab
 from memlab import views, zoo
 from memlab.cli import main
-from memlab.course import case
 from memlab.lesson.card_question import topics
+from memlab.lesson.material import case_rows as case
 from memlab.networks.graph import Network
 
 VIEWS: dict[str, Callable[[str], Any]] = {

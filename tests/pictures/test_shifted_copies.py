@@ -467,7 +467,7 @@ def test_bars_say_their_bytes_and_cells_where_they_stand():
     said = facts(shown())
     assert "input: 128·64·224·224·4 B = 1,644,167,168 B" in said
     assert "lowered copy: 128·64·3²·224·224·4 B = 14,797,504,512 B" in said
-    assert "12 GB card (2015): 12,000,000,000 B" in said
+    assert "12 GB card (2023): 12,000,000,000 B" in said
     assert "input pixel, row 5, column 6: in 9 copies" in said
     assert "input pixel, row 1, column 1: in 4 copies" in said
     copy = "copy 1 (ky=0, kx=0): the picture, moved 1 down and 1 right; 49 values, 15 zeros"
@@ -616,7 +616,7 @@ def test_presets(view):
     assert (view.network.name, view.rows.made_up) == ("resnet50", False)
     send(view, event("break"))
     assert (view.k, view.batch, view.rows.total) == (7, 128, 80_564_191_232)
-    assert "12 GB card (2015): the copy alone does not fit; the largest batch is 19." in str(view)
+    assert "12 GB card (2023): the copy alone does not fit; the largest batch is 19." in str(view)
     send(view, event("how", "im2col-tile"))
     assert view.rows.total < 2**20
 

@@ -1,4 +1,5 @@
-"""Pictures under the answers of cards: a module for each lesson, a function for each question.
+"""Pictures under the answers of cards: a module for each lesson, and one for the case that goes
+through all of them, with a function for each question.
 
 Example::
 
@@ -63,7 +64,7 @@ def reveal(*names: str) -> Callable[[Function], Function]:
 
 def picture_of(name: str) -> Picture | None:
     """Return the function that makes the picture of a question; None if it has no picture."""
-    module = f"lesson_{name.partition('.')[0]}"
-    if any(found.name == module for found in iter_modules(__path__)):
-        import_module(f"{__name__}.{module}")
+    for module in (f"lesson_{name.partition('.')[0]}", "case"):
+        if any(found.name == module for found in iter_modules(__path__)):
+            import_module(f"{__name__}.{module}")
     return _PICTURES.get(name)

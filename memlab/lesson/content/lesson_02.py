@@ -20,10 +20,10 @@ from memlab.lesson.content.shared_truths import (
     backward_begins,
     beside,
     floor_and_mountain,
+    known,
     peak_of,
     planned,
     step_of,
-    with_label,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
@@ -33,12 +33,10 @@ from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
-from memlab.pictures.values.number_text import three_digits
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
-from memlab.techniques.no_reuse import no_reuse
 
 FP32 = 4
 
@@ -71,17 +69,9 @@ def reads(n: Numbers) -> Truth:
     return Truth({(1, 1): "both", (1, 0): "input", (0, 1): "output"}.get((x, h), "neither"))
 
 
-@topic("02.case", AnswerKind.TIMES, {"network": "resnet50", "batch": 256}, None, decimals=1,
-       stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Purpose.RECALL,
-       words=with_label)  # fmt: skip
-def case(n: Numbers) -> Truth:
-    """Answer of 02.case: the peak without reuse over the peak with each array freed after its last
-    reader (D1)."""
-    step = step_of(zoo.build(n["network"]))
-    kept, freed = (plan(step_plan).peak(n["batch"]) for step_plan in (no_reuse(step), step))
-    ratio = Fraction(kept, freed)
-    told = {"kept": three_digits(kept), "freed": three_digits(freed)}
-    return Truth(ratio, (planned(ratio),), (Mistake("all_wait", Fraction(1)),), told)
+topic("02.inference", AnswerKind.CHOICE, {}, None, options=("next", "loss", "end"),
+      part=Purpose.RECALL,
+      gives=("freed as soon as", "the next layer has read"))(known("next"))  # fmt: skip
 
 
 # -- a convolution and its ReLU -----------------------------------------------------------------

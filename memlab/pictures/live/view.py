@@ -52,6 +52,8 @@ from dataclasses import dataclass
 from inspect import Parameter, Signature, cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+import traitlets
+
 from memlab import strings
 from memlab.errors import InputError, listed, several, true_or_false, unknown
 from memlab.moved import old_names, rename_methods
@@ -239,6 +241,17 @@ class View(Widget, Generic[S]):
         return None
 
     # -- from Python ------------------------------------------------------------------------
+
+    def observe(self, handler: Any, names: Any = traitlets.All, type: Any = "change") -> None:
+        """Call a function after each change of a setting: ``view.observe(f, "batch")``.
+
+        Raises:
+            InputError: a name is that of no setting, so the function would never be called.
+        """
+        for name in traitlets.parse_notifier_name(names):
+            if name is not traitlets.All and not self.has_trait(name):
+                raise unknown("setting", name, self.settings)
+        super().observe(handler, names, type)
 
     @property
     def rows(self) -> S:

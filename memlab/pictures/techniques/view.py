@@ -103,6 +103,16 @@ class Techniques(View[Frontier]):
     )
     numbers = Checkbox(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
+    @property
+    def peak(self) -> int:
+        """Bytes of the peak of the schedule that is marked: the chosen one, or the best of its
+        stop."""
+        return self._marked(self.state).peak
+
+    def _marked(self, now: State) -> Wave:
+        frontier = self.rows_of(now)
+        return frontier.chosen or (frontier.half if now.stop == LINE else frontier.all.best)
+
     def reconcile(self, new: State, was: State | None) -> State:
         """Move to the third stop where a budget is given."""
         return new.replace(stop=LINE) if new.budget is not None else new
@@ -129,8 +139,7 @@ class Techniques(View[Frontier]):
         return None
 
     def test_state(self, now: State) -> str:
-        frontier = self.rows_of(now)
-        wave = frontier.chosen or (frontier.half if now.stop == LINE else frontier.all.best)
+        wave = self._marked(now)
         return "|".join(map(str, (now.stop, now.budget, wave.peak, wave.cost)))
 
     def first_slider(self, now: State) -> int:

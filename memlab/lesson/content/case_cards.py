@@ -1,0 +1,235 @@
+"""Cards of the running case, one for each lesson with a row: the step of ResNet-50 with 256 images
+under the technique of the lesson. Lesson 00 has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cache
+from math import isqrt
+from typing import Any
+
+from memlab import hardware
+from memlab.clocks import measured_rates, roofline
+from memlab.clocks.roofline import Machine
+from memlab.ledger.plan import plan
+from memlab.lesson.card_question import AnswerKind, Numbers, Truth, topic
+from memlab.lesson.content import lesson_08
+from memlab.lesson.content.shared_truths import planned
+from memlab.lesson.material.case_rows import (
+    CARDS,
+    HALVES,
+    IMAGES,
+    LANES,
+    MACHINE,
+    MINUS,
+    TECHNIQUES,
+    CaseRow,
+    link_rate,
+    machine_name,
+    plain,
+    row,
+)
+from memlab.lesson.misconceptions import Mistake
+from memlab.pictures.remedies.remedies import remedies
+from memlab.pictures.values.number_text import percent, three_digits
+from memlab.step.tensor import Role
+from memlab.techniques.in_place import in_place
+from memlab.techniques.no_reuse import no_reuse
+from memlab.units import DECIMAL
+
+BUDGET = CARDS[0] * DECIMAL["GB"]
+"""Bytes of the card of the case."""
+SAME = 5.0
+"""Percent of added time, or of saved bytes, from which on a learner would see a difference."""
+STOPS = ("1.0", "1.5", "2.0", "2.5", "3.0", "4.0", "5.0", "6.0", "8.0", "10", "20", "40", "80")
+
+TruthOfNumbers = Callable[[Numbers], Truth]
+
+
+def case_card(
+    lesson: str, kind: AnswerKind, **more: Any
+) -> Callable[[TruthOfNumbers], TruthOfNumbers]:
+    """Register the decorated function as the truth of the case of a lesson, ``NN.case``.
+
+    Args:
+        lesson: the lesson, ``"08"``.
+        kind: the form of the answer.
+        more: further fields of ``Question``.
+    """
+    numbers = {"network": "resnet50", "batch": TECHNIQUES[lesson].images}
+    return topic(f"{lesson}.case", kind, numbers, None, words=lambda n: _words(lesson), **more)
+
+
+def _rows(lesson: str) -> tuple[CaseRow, CaseRow]:
+    """Return the row of a lesson, and the one that it is compared with."""
+    return row(lesson), row(TECHNIQUES[lesson].beside)
+
+
+def _words(lesson: str) -> Numbers:
+    """Values that a question names: what is known before its answer."""
+    own, before = _rows(lesson)
+    return {
+        "images": IMAGES, "half": IMAGES // HALVES, "lanes": LANES, "card": CARDS[0],
+        "machine": machine_name(), "link": link_rate(), "before": three_digits(before.peak),
+        "space": three_digits(own.workspace),
+    }  # fmt: skip
+
+
+def _seen(lesson: str) -> dict[str, object]:
+    """Values that a finding names."""
+    own, before = _rows(lesson)
+    return {
+        "peak": three_digits(own.peak), "time": own.time.lstrip(f"+{MINUS}"), "at": own.peak_at,
+        "saved": percent(before.peak - own.peak, before.peak), "host": three_digits(own.host),
+        "fits": f"{own.fits(CARDS[0]):,}", "most": f"{before.fits(CARDS[0]):,}",
+    }  # fmt: skip
+
+
+def _choice(lesson: str, option: str, **seen: object) -> Truth:
+    return Truth(option, seen={**_seen(lesson), **seen})
+
+
+def _times(lesson: str, *causes: Mistake, **seen: object) -> Truth:
+    """Truth that is the bytes of the compared row over those of the lesson's own row."""
+    own, before = _rows(lesson)
+    ratio = Fraction(before.peak, own.peak)
+    return Truth(ratio, (planned(ratio),), causes, {**_seen(lesson), **seen})
+
+
+def _falls(lesson: str) -> tuple[bool, bool]:
+    """Return whether the bytes and the time of a lesson's row are less than those it is compared
+    with, by more than a learner would call the same."""
+    own, before = _rows(lesson)
+    return 100 * (before.peak - own.peak) > SAME * before.peak, own.extra < -SAME
+
+
+def _of_role(case_row: CaseRow, *roles: Role) -> int:
+    return sum(nbytes for part, nbytes in case_row.parts.items() if part.role in roles)
+
+
+def _floor(case_row: CaseRow) -> int:
+    """Bytes at the peak that do not grow with the batch."""
+    return sum(nbytes for part, nbytes in case_row.parts.items() if not part.grows)
+
+
+@case_card("02", AnswerKind.TIMES, decimals=1, stops=STOPS[:9])
+def freed(n: Numbers) -> Truth:
+    """Answer of 02.case: the peak without reuse over the peak with each array freed after its last
+    reader (D1)."""
+    kept = row("00")
+    maps_wait = Fraction(kept.peak, kept.peak - _of_role(kept, Role.GRADIENT_MAP))
+    return _times("02", Mistake("all_wait", Fraction(1)), Mistake("maps_wait", maps_wait))
+
+
+@case_card("03", AnswerKind.CHOICE, options=("same", "less", "copy", "copies"),
+           gives=("another operation", "not a byte more"))  # fmt: skip
+def lowered_at_once(n: Numbers) -> Truth:
+    """Answer of 03.case: the growth of the peak if all images are lowered at once."""
+    own, before = _rows("03")
+    more = own.peak - before.peak
+    if abs(more) * 100 < SAME * before.peak:
+        return _choice("03", "same")
+    return _choice("03", "less" if more < own.workspace else
+                   "copy" if more == own.workspace else "copies")  # fmt: skip
+
+
+_CHANGES: Mapping[tuple[bool, bool], str] = {
+    (True, True): "both", (True, False): "memory", (False, True): "time", (False, False): "neither",
+}  # fmt: skip
+
+
+@case_card("04", AnswerKind.CHOICE, options=("both", "memory", "time", "neither"),
+           gives=("only the time",))  # fmt: skip
+def no_copy(n: Numbers) -> Truth:
+    """Answer of 04.case: what falls if no lowered copy is written: the peak, the time, or both."""
+    return _choice("04", _CHANGES[_falls("04")])
+
+
+@case_card("05", AnswerKind.CHOICE, options=("none", "quarter", "half", "three"),
+           gives=("a quarter of the card", "three quarters"))  # fmt: skip
+def one_image_a_lane(n: Numbers) -> Truth:
+    """Answer of 05.case: the share of the card that stays free with one image for each lane."""
+    free = Fraction(BUDGET - row("05").peak, BUDGET)
+    near = ("none", "quarter", "half", "three")[min(3, max(0, round(4 * free)))]
+    return _choice("05", near, updates=IMAGES // LANES)
+
+
+@case_card("06", AnswerKind.CHOICE, options=("faster", "same", "slower", "no"),
+           gives=("it fits", "tensor cores"))  # fmt: skip
+def in_16_bits(n: Numbers) -> Truth:
+    """Answer of 06.case: whether the step fits in mixed fp16, and what becomes of its time."""
+    own = row("06")
+    if own.peak > BUDGET:
+        return _choice("06", "no")
+    time = "same" if abs(own.extra) <= SAME else "faster" if own.extra < 0 else "slower"
+    return _choice("06", time)
+
+
+@case_card("07", AnswerKind.CHOICE, options=("hardly", "tenth", "third", "half"),
+           gives=("freed anyway",))  # fmt: skip
+def overwritten(n: Numbers) -> Truth:
+    """Answer of 07.case: the share of the peak that in place saves where arrays are freed early."""
+    own, before = _rows("07")
+    saved = 1 - own.peak / before.peak
+    near = {"hardly": 0.0, "tenth": 0.1, "third": 1 / 3, "half": 0.5}
+    kept, less = (plan(step).peak(IMAGES) for step in _without_freeing())
+    return _choice(
+        "07", min(near, key=lambda name: abs(near[name] - saved)),
+        kept=three_digits(kept), overwritten=three_digits(less), other=percent(kept - less, kept),
+    )  # fmt: skip
+
+
+@cache
+def _without_freeing() -> tuple[Any, Any]:
+    """Return the step in which nothing is freed, and the same step in place."""
+    return no_reuse(plain()), no_reuse(in_place(plain()))
+
+
+@case_card("08", AnswerKind.AMOUNT)
+def made_again(n: Numbers) -> Truth:
+    """Answer of 08.case: the least peak by recompute (E1, E6)."""
+    own, before = _rows("08")
+    blocks = sum(op.kind == "add" for op in plain().ops)
+    equal = Fraction(before.peak * 2 * isqrt(blocks), blocks)
+    causes = (
+        Mistake("equal_blocks", equal, {"blocks": blocks}),
+        Mistake("floor_alone", Fraction(_floor(own))),
+    )
+    least, _ = lesson_08.extra("resnet50", LANES)
+    seen = {
+        **_seen("08"), "least": f"{float(100 * least):.1f}",
+        "here": _without_convolutions(hardware.find(MACHINE)),
+        "there": _without_convolutions(measured_rates.recorded()),
+    }  # fmt: skip
+    return Truth(Fraction(own.peak), (planned(own.peak),), causes, seen)
+
+
+def _without_convolutions(machine: Machine) -> str:
+    """Return the percent of the plain step's time that is not spent in convolutions."""
+    others = [op for op in plain().ops if not op.kind.startswith("conv2d")]
+    part = sum(roofline.seconds(op, IMAGES, machine) for op in others)
+    return f"{100 * part / roofline.total(plain(), IMAGES, machine):.0f}"
+
+
+@case_card("09", AnswerKind.TIMES, decimals=1, stops=STOPS)
+def moved_away(n: Numbers) -> Truth:
+    """Answer of 09.case: the plain peak over that with each feature map on the host (C5)."""
+    own, before = _rows("09")
+    half = before.peak - _of_role(before, Role.FEATURE_MAP) // 2
+    causes = (
+        Mistake("half_moved", Fraction(before.peak, half)),
+        Mistake("floor_alone", Fraction(before.peak, _floor(own))),
+    )
+    fewer = remedies("resnet50", IMAGES, device="titan x", budget=BUDGET)["offload"].extra or 0.0
+    return _times("09", *causes, fewer=f"{100 * fewer:.0f}")
+
+
+@case_card("10", AnswerKind.CHOICE, options=("twice", "same", "none", "half"),
+           gives=("the same time", "batch norm sees"))  # fmt: skip
+def two_halves(n: Numbers) -> Truth:
+    """Answer of 10.case: what two halves do to the peak and to the time of a step."""
+    less, faster = _falls("10")
+    longer = row("10").extra > SAME
+    return _choice("10", "none" if not less else
+                   "twice" if longer else "half" if faster else "same")  # fmt: skip

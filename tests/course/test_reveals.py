@@ -1,0 +1,63 @@
+"""Pictures under the answers of cards: one for each question that has one, on any numbers."""
+
+import random
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+
+from memlab.course import reveals
+from memlab.lesson.card_question import Attempt, topics
+from tests.quick import apart
+
+TALLEST = 640
+"""Pixels of a picture of the stored width: with its controls it fills a laptop's screen."""
+
+
+def names() -> list[str]:
+    return [name for name in topics() if reveals.picture_of(name)]
+
+
+def is_slow(name: str) -> bool:
+    return topics()[name].seconds > 0
+
+
+def test_every_picture_belongs_to_a_question():
+    for module in iter_modules(reveals.__path__):
+        import_module(f"{reveals.__name__}.{module.name}")
+        lesson = module.name.removeprefix("lesson_")
+        assert any(name.startswith(lesson) for name in reveals._PICTURES)
+    assert reveals._PICTURES.keys() <= topics().keys()
+
+
+def test_two_modules_have_no_picture_for_one_question(monkeypatch):
+    monkeypatch.setattr(reveals, "_PICTURES", {})
+
+    def first(turn: Attempt) -> None:
+        return None
+
+    def second(turn: Attempt) -> None:
+        return None
+
+    second.__module__ = "elsewhere"
+    assert reveals.reveal("02.halve")(first) is first
+    with pytest.raises(ValueError, match=r"two pictures belong to .02\.halve."):
+        reveals.reveal("02.halve")(second)
+
+
+def test_a_question_without_a_picture_has_none():
+    assert reveals.picture_of("02.reads") is None
+    assert reveals.picture_of("own.question") is None
+
+
+@pytest.mark.parametrize("name", apart(names(), is_slow))
+def test_a_picture_is_made_for_any_numbers(name):
+    question = topics()[name]
+    picture = reveals.picture_of(name)
+    assert picture is not None
+    drawn = [question.draw(random.Random(seed)) for seed in range(2)] if question.draw else []
+    for numbers in (question.first, *drawn):
+        view = picture(Attempt(question, numbers, revealed=True))
+        page = view.page()
+        assert page.text().strip()
+        assert page.svg().height <= TALLEST
