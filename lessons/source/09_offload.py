@@ -45,9 +45,7 @@ lesson.recall("09.paid").guess("third").reveal()
 lesson.predict("09.idle")
 
 # %% tags=["solution", "planned-seconds", "picture-idle"]
-lesson.predict("09.idle").guess("half", because="both passes use it").revise(
-    "nearly"
-).reveal()
+lesson.predict("09.idle").guess("half", because="both passes use it").revise("nearly").reveal()
 
 # %% [markdown]
 # ## Where do the bytes go?

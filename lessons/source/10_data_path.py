@@ -3,7 +3,7 @@
 #
 # 30 minutes. Needs: [02 A whole network](02_network.ipynb).
 
-# %% tags=["planned-seconds"]
+# %% tags=["planned-seconds", "picture-path"]
 from memlab import lesson, views
 
 views.path("resnet50", 256, 0, disk=7, device="rtx 4090", only=("batch",), examples=False)
@@ -34,7 +34,7 @@ lesson.recall("10.stays")
 lesson.recall("10.stays").guess("parameters").reveal()
 
 # %% [markdown]
-# ## What takes the longest?
+# ## What limits the training?
 
 # %% tags=["planned-seconds"]
 lesson.predict("10.slowest")
@@ -43,26 +43,25 @@ lesson.predict("10.slowest")
 lesson.predict("10.slowest").guess("disk", because="disks are slow").revise("decode").reveal()
 
 # %% [markdown]
-# How fast does your computer decode? Pillow decodes one photo many times.
+# A **buffer** is a place for one mini-batch in pinned memory. The **loader** fills it ahead of
+# time: a **prefetch**. The device has as many places, but at most 2. While no images are ready,
+# compute **stalls**. PyTorch: `DataLoader(num_workers=4, pin_memory=True)`.
+
+# %% tags=["planned-seconds"]
+lesson.change("10.buffers")
+
+# %% tags=["solution", "planned-seconds"]
+lesson.change("10.buffers").guess("two").reveal()
+
+# %% [markdown]
+# How fast does your computer decode? Pillow decodes one photo many times. On a busy machine it is
+# slower.
 
 # %% tags=["nbval-ignore-output"]
 from memlab.measure import jpeg, timing
 
 print(timing.machine())
 print(jpeg.decoding())
-
-# %% [markdown]
-# ## What does a buffer change?
-#
-# A **buffer** is a place for one mini-batch in pinned memory. The **loader** fills it ahead of
-# time: a **prefetch**. The device has as many places, but at most 2. While no images are ready,
-# compute **stalls**. PyTorch: `DataLoader(num_workers=4, pin_memory=True)`.
-
-# %% tags=["planned-seconds"]
-lesson.predict("10.buffers")
-
-# %% tags=["solution", "planned-seconds", "picture-buffers"]
-lesson.predict("10.buffers").guess("never").revise("two").reveal()
 
 # %% [markdown]
 # ## Exercise: when is a step done?

@@ -112,6 +112,22 @@ def test_a_network_that_computes_long_needs_no_buffer() -> None:
     ]
 
 
+def test_decoding_is_named_where_it_is_too_slow() -> None:
+    slow, fast = (views.path("resnet50", 128, 2, files="jpeg", workers=workers, disk=7,
+                             device="rtx 4090") for workers in (1, 4))  # fmt: skip
+    assert slow.rows.title.startswith("Decoding is too slow")
+    assert fast.rows.title.startswith("Two buffers: compute waits only for the first batch")
+    assert fast.rows.seconds["convert"] == slow.rows.seconds["convert"] / 4
+    assert "2,000 images/s" in drawn(fast)
+    assert {"JPEG files", "decode", "decoded, or computed"} <= set(drawn(fast))
+
+
+def test_workers_share_the_conversion_of_raw_files() -> None:
+    one, four = (views.path("resnet50", 128, workers=workers) for workers in (1, 4))
+    assert four.rows.seconds["convert"] == pytest.approx(one.rows.seconds["convert"] / 4)
+    assert four.rows.seconds["read"] == one.rows.seconds["read"]
+
+
 # -- the view --------------------------------------------------------------------------------------
 
 

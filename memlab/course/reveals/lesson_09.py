@@ -14,7 +14,7 @@ from memlab.pictures.offload.view import Offloaded, offload
 def in_use_and_idle(turn: Attempt) -> IdleMaps:
     """Feature maps as bars of bytes and seconds, idle where no operation uses them."""
     n = turn.numbers
-    return idle_maps(n["network"], n["batch"], CARD, only=("device",))
+    return idle_maps(n["network"], n["batch"], CARD, only=("batch",))
 
 
 @reveal("09.host")
@@ -30,5 +30,5 @@ def slow_link(turn: Attempt) -> Offloaded:
     n = turn.numbers
     return offload(
         n["network"], n["batch"], "conv", link=f"{n['slow']} GB/s", device=CARD,
-        only=("link", "device"),
+        only=("link",),
     )  # fmt: skip

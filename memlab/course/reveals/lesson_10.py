@@ -1,4 +1,4 @@
-"""Pictures under the answers of lesson 10."""
+"""Picture under the answer of lesson 10."""
 
 from __future__ import annotations
 
@@ -10,19 +10,9 @@ from memlab.pictures.path.view import DataPathView, path
 
 @reveal("10.slowest")
 def in_turn(turn: Attempt) -> DataPathView:
-    """Parts of the path, one after the other."""
-    return _jpeg(turn, 0, ("workers",))
-
-
-@reveal("10.buffers")
-def with_buffers(turn: Attempt) -> DataPathView:
-    """The path with one buffer, to which more can be added."""
-    return _jpeg(turn, 1, ("buffers", "workers", "augment"))
-
-
-def _jpeg(turn: Attempt, buffers: int, only: tuple[str, ...]) -> DataPathView:
+    """Parts of the path, one after the other; workers and buffers can be added."""
     n = turn.numbers
     return path(
-        n["network"], n["batch"], buffers, disk=SSD, device=n["device"], files="jpeg",
-        workers=n["workers"], only=only,
+        n["network"], n["batch"], 0, disk=SSD, device=n["device"], files="jpeg",
+        workers=n["workers"], only=("workers", "buffers", "augment"),
     )  # fmt: skip

@@ -124,15 +124,11 @@ def _waits(n: Numbers, buffers: int) -> str:
     return f"{100 * _path(n, buffers).waits:.2g}"
 
 
-_BUFFERS = (*COUNTS, "never")
-
-
 @topic("10.buffers", AnswerKind.CHOICE,
-       {"network": "resnet50", "batch": 128, "workers": 4, "device": "rtx 4090"}, _draw_path,
-       options=_BUFFERS,
-       words=lambda n: {**_words(n), "waits": _waits(n, 0)},
-       gives=("2 buffers", "two buffers", "double buffer", "no wait", "hides behind"),
-       shows=({"buffers": 2}, {"buffers": 4}))  # fmt: skip
+       {"network": "resnet50", "batch": 128, "workers": 4, "device": "rtx 4090"}, None,
+       options=(*COUNTS, "never"), part=Purpose.CHANGE,
+       words=lambda n: {"workers": n["workers"], "waits": _waits(n, 0)},
+       gives=("2 buffers", "two buffers", "double buffer", "no wait"))  # fmt: skip
 def buffers(n: Numbers) -> Truth:
     """Answer of 10.buffers: the fewest buffers with which compute hardly waits, planned."""
     paths = {name: _path(n, count) for name, count in COUNTS.items()}

@@ -261,7 +261,8 @@ class DataPath:
     @property
     def sentences(self) -> list[str]:
         if not self.buffers:
-            return [text_of(f"see.none_{self.augment}", waits=percent(self.path.waits))]
+            kind = "decode" if self.decode and self.augment == "host" else self.augment
+            return [text_of(f"see.none_{kind}", waits=percent(self.path.waits))]
         if self.limit:
             return [text_of("see.slow")]
         if not self.ceases:
