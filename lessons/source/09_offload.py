@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 09 Offload: what if the feature maps wait in host memory?
 #
-# 45 minutes. Needs: [07 In place and sharing](07_sharing.ipynb),
+# 40 minutes. Needs: [07 In place and sharing](07_sharing.ipynb),
 # [08 Recompute](08_recompute.ipynb).
 
 # %% tags=["planned-seconds"]

@@ -25,6 +25,7 @@ from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
 from memlab.networks.builder import network
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -151,7 +152,7 @@ def _falls(n: Numbers) -> int:
 @topic("09.host", AnswerKind.CHOICE, {"network": "vgg16", "policy": "conv", "batch": 256},
        _draw_host,
        options=("none", "less", "same", "more"),
-       words=lambda n: {**with_label(n), "saved": units.short(_falls(n))},
+       words=lambda n: {**with_label(n), "saved": three_digits(_falls(n))},
        gives=("9.30 GB", "9.3 GB", "moves memory", "does not remove", "moved, not saved"),
        shows=({"policy": "conv", "network": "vgg16"},))  # fmt: skip
 def host(n: Numbers) -> Truth:
@@ -160,8 +161,8 @@ def host(n: Numbers) -> Truth:
     ledger, saved = plan(_moved(n["network"], n["policy"])), _falls(n)
     there = ledger.peak(n["batch"], HOST)
     told = {
-        "there": units.short(there), "saved": units.short(saved),
-        "peak": units.short(ledger.peak(n["batch"])), "at": ledger.peak_at(n["batch"]).row.name,
+        "there": three_digits(there), "saved": three_digits(saved),
+        "peak": three_digits(ledger.peak(n["batch"])), "at": ledger.peak_at(n["batch"]).row.name,
         "before": plan(in_place_step(n["network"])).peak_at(n["batch"]).row.name,
     }  # fmt: skip
     ratio = Fraction(there, saved) if saved else Fraction(2)

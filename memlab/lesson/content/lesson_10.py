@@ -23,6 +23,7 @@ from memlab.lesson.content.shared_truths import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
 from memlab.pictures.path.data_path import DataPath, data_path_of
+from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.step_recipe import network_of
 from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
@@ -41,9 +42,8 @@ def share(n: Numbers) -> Truth:
     ledger = plan(step_of(zoo.build(n["network"])))
     images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
     answer = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
-    told = {
-        "images": units.short(images), "peak": units.short(peak), "stored": units.short(images // 4)
-    }  # fmt: skip
+    sizes = {"images": images, "peak": peak, "stored": images // 4}
+    told = {name: three_digits(nbytes) for name, nbytes in sizes.items()}
     return Truth(answer, seen={**told, "share": f"{100 * images / peak:.1f}"})
 
 

@@ -30,7 +30,7 @@ from memlab.pictures.live.setting import NumberBox, Range, Select, Setting, Stat
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.offload.page import LEFT, RIGHT, named
-from memlab.pictures.offload.view import of_devices, of_networks
+from memlab.pictures.offload.view import of_batches, of_devices, of_networks
 from memlab.pictures.path.data_path import (
     BUFFERS,
     FILES,
@@ -179,9 +179,10 @@ class DataPathView(SteadyView[DataPath]):
         brief=lambda now: text_of(f"short.{now.augment}"),
         doc='where images become fp32: ``"host"``, or ``"device"``, and bytes cross the link',
     )  # fmt: skip
-    batch = NumberBox(1, 100_000, default=128, code="always", doc="the mini-batch size",
-                   place="more",
-                   brief=lambda now: text_of("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
+    batch = of_batches(
+        128, box=True, place="more",
+        brief=lambda now: text_of("short.batch", batch=f"{now.batch:,}"),
+    )  # fmt: skip
     network = of_networks(networks, default="googlenet", place="more")
     image = NumberBox(
         1, 10_000, default=lambda now: now.network.input_shape[-1], follows=["network"],
