@@ -185,8 +185,12 @@ def notebook(source: Path, solved: bool, language: str = ENGLISH) -> NotebookNod
         if NUMBERS in tags or (STUB if solved else SOLUTION) in tags:
             continue
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
-        if ASKS.search(cell.source) and len(cell.source.splitlines()) > OPEN_LINES:
-            cell.metadata.jupyter = {"source_hidden": True}
+        if ASKS.search(cell.source):
+            lines = [line for line in cell.source.splitlines() if line.strip()]
+            if len(lines) <= OPEN_LINES:
+                cell.source = "\n".join(lines)  # no blank line below an import
+            else:
+                cell.metadata.jupyter = {"source_hidden": True}
         if cell.cell_type == "markdown":
             text = messages.prose(cell.source, told)
             cell.source = one_folder_down(text) if down else text

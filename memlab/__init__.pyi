@@ -33,6 +33,7 @@ from .runtime.run import Run as Run
 from .runtime.run import run as run
 from .runtime.training import History as History
 from .runtime.training import train as train
+from .setup_checks import doctor as doctor
 from .step.step import Step as Step
 from .techniques.accumulate import accumulate as accumulate
 from .techniques.in_place import in_place as in_place

@@ -17,9 +17,13 @@ from .pictures.explain.view import ExplainedModel as ExplainedModel
 from .pictures.explain.view import explain as explain
 from .pictures.gradient_histogram import GradientHistogram as GradientHistogram
 from .pictures.gradient_histogram import gradient_histogram as gradient_histogram
+from .pictures.graphics_cards import GraphicsCards as GraphicsCards
+from .pictures.graphics_cards import graphics_cards as graphics_cards
 from .pictures.idle import IdleMaps as IdleMaps
 from .pictures.idle import idle as idle
 from .pictures.live.view import View as View
+from .pictures.lowered_layers import LoweredLayers as LoweredLayers
+from .pictures.lowered_layers import lowered_layers as lowered_layers
 from .pictures.memory.view import Memory as Memory
 from .pictures.memory.view import memory as memory
 from .pictures.memory_rate import MemoryRate as MemoryRate
@@ -30,6 +34,10 @@ from .pictures.offload.view import Offloaded as Offloaded
 from .pictures.offload.view import offload as offload
 from .pictures.path.view import DataPathView as DataPathView
 from .pictures.path.view import path as path
+from .pictures.per_image.batch_speed import TimedBatch as TimedBatch
+from .pictures.per_image.batch_speed import batch_speed as batch_speed
+from .pictures.per_image.layer_bytes import BytesOfLayer as BytesOfLayer
+from .pictures.per_image.layer_bytes import layer_bytes as layer_bytes
 from .pictures.planned_and_measured import PlannedAndMeasured as PlannedAndMeasured
 from .pictures.planned_and_measured import planned_and_measured as planned_and_measured
 from .pictures.precision import FormatsByRole as FormatsByRole
@@ -38,6 +46,8 @@ from .pictures.recompute import Recompute as Recompute
 from .pictures.recompute import recompute as recompute
 from .pictures.remedies.view import ComparedRemedies as ComparedRemedies
 from .pictures.remedies.view import remedies as remedies
+from .pictures.reuse import ReusedMemory as ReusedMemory
+from .pictures.reuse import reuse as reuse
 from .pictures.running_sum import RunningSum as RunningSum
 from .pictures.running_sum import running_sum as running_sum
 from .pictures.shared_tile import SharedTile as SharedTile

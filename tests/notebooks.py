@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from nbval.plugin import IPyNbFile
 
-from lessons import build
+from lessons import build, cost
 
 GIB = 2**30
 SECONDS = 100  # five times what a lesson should take
@@ -36,16 +36,6 @@ SHOWN = """
 import json
 
 print(json.dumps(_shown))
-"""
-LARGEST = """
-import re
-from pathlib import Path
-
-from memlab.runtime.run import resident_set
-
-status = Path("/proc/self/status")  # there a process does not inherit the figure of its parent
-found = re.search(r"VmHWM:\\s+(\\d+) kB", status.read_text()) if status.exists() else None
-print(1024 * int(found[1]) if found else resident_set())
 """
 
 
@@ -71,11 +61,15 @@ class _After(pytest.Item):
 
 
 class Limits(_After):
-    """The seconds of a notebook, and the largest resident set of its kernel: a GiB."""
+    """The seconds of a notebook, and the largest resident set of its kernel: a GiB, and for a
+    solved lesson near the recorded one, on a machine of the same kind."""
 
     def runtest(self) -> None:
         assert time.monotonic() - self.parent.stash[START] <= SECONDS
-        assert int(self.ask(LARGEST)) <= GIB
+        nbytes = int(self.ask(cost.LARGEST))
+        assert nbytes <= GIB
+        if self.path in SOURCES and cost.here():
+            assert cost.differs(self.path.stem, nbytes) == ""
 
 
 class Lock(_After):

@@ -9,25 +9,26 @@ from importlib import import_module, metadata
 
 import pytest
 
-from memlab import cli, doctor, free_memory
-from memlab.doctor import SetupCheck
+import memlab
+from memlab import cli, free_memory, setup_checks
 from memlab.errors import InputError
+from memlab.setup_checks import SetupCheck, SetupReport
 from tests.rows import every_row
 
 PYTHON = "/home/ada/memlab/.venv/bin/python"
 
 
 def test_python_must_be_new_enough():
-    assert doctor.check_python((3, 11, 0), PYTHON).status == "ok"
-    old = doctor.check_python((3, 10, 14), PYTHON)
+    assert setup_checks.check_python((3, 11, 0), PYTHON).status == "ok"
+    old = setup_checks.check_python((3, 10, 14), PYTHON)
     assert old.status == "problem"
     assert "3.10.14" in old.text
     assert "3.11" in old.fix
 
 
 def test_memlab_must_be_installed():
-    assert doctor.check_memlab("0.1.0", PYTHON) == SetupCheck("memlab", "ok", "0.1.0")
-    assert "pip install -e" in doctor.check_memlab(None, PYTHON).fix
+    assert setup_checks.check_memlab("0.1.0", PYTHON) == SetupCheck("memlab", "ok", "0.1.0")
+    assert "pip install -e" in setup_checks.check_memlab(None, PYTHON).fix
 
 
 @every_row(
@@ -44,7 +45,7 @@ def test_memlab_must_be_installed():
     ],
 )
 def test_requirements_are_read(requirement, expected):
-    assert doctor.parse(requirement) == expected
+    assert setup_checks.parse(requirement) == expected
 
 
 @every_row(
@@ -64,7 +65,7 @@ def test_requirements_are_read(requirement, expected):
     ],
 )
 def test_packages_are_there_and_new_enough(requirement, installed, status, text):
-    check = doctor.check_package(requirement, installed, PYTHON)
+    check = setup_checks.check_package(requirement, installed, PYTHON)
     assert check
     assert (check.status, check.text) == (status, text)
     assert bool(check.fix) == (status != "ok")
@@ -73,11 +74,11 @@ def test_packages_are_there_and_new_enough(requirement, installed, status, text)
         assert check.name in check.fix
 
 
-def test_the_mending_line_names_the_version_that_is_needed():
-    check = doctor.check_package("ipywidgets", "7.8.5", PYTHON)
+def test_the_line_that_fixes_it_names_the_version_that_is_needed():
+    check = setup_checks.check_package("ipywidgets", "7.8.5", PYTHON)
     assert check
     assert check.fix == f'"{PYTHON}" -m pip install "ipywidgets>=8"'
-    check = doctor.check_package("numpy<3,>=2.0", "3.0.0", PYTHON)
+    check = setup_checks.check_package("numpy<3,>=2.0", "3.0.0", PYTHON)
     assert check
     assert check.fix == f'"{PYTHON}" -m pip install "numpy>=2.0,<3"'
 
@@ -91,12 +92,12 @@ def test_the_mending_line_names_the_version_that_is_needed():
     ],
 )
 def test_what_a_learner_may_do_without_is_not_looked_at(requirement):
-    assert doctor.check_package(requirement, None, PYTHON) is None
+    assert setup_checks.check_package(requirement, None, PYTHON) is None
 
 
 def test_a_numba_that_does_not_start_is_a_problem():
-    assert doctor.check_numba("", PYTHON).status == "ok"
-    broken = doctor.check_numba("ImportError: Numba needs NumPy 2.4 or less", PYTHON)
+    assert setup_checks.check_numba("", PYTHON).status == "ok"
+    broken = setup_checks.check_numba("ImportError: Numba needs NumPy 2.4 or less", PYTHON)
     assert broken.status == "problem"
     assert "NumPy 2.4" in broken.text
     assert "numba numpy" in broken.fix
@@ -105,19 +106,22 @@ def test_a_numba_that_does_not_start_is_a_problem():
 def test_a_module_that_fails_is_told_in_one_line(tmp_path, monkeypatch):
     (tmp_path / "broken_module.py").write_text("raise RuntimeError('two\\nlines')")
     monkeypatch.syspath_prepend(tmp_path)
-    assert doctor._failure("broken_module") == "RuntimeError: two lines"
-    assert doctor._failure("json") == ""
+    assert setup_checks._failure("broken_module") == "RuntimeError: two lines"
+    assert setup_checks._failure("json") == ""
 
 
 @every_row("word", ["python", "python3", "python3.11", PYTHON, f"{PYTHON}3.11"])
 def test_a_kernel_that_starts_this_python_is_right(word):
-    assert doctor.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status == "ok"
+    assert (
+        setup_checks.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status
+        == "ok"
+    )
 
 
 @every_row(("own", "where"), [(True, "--sys-prefix"), (False, "--user")])
 @every_row("argv", [None, [], ["/usr/bin/python3", "-m", "ipykernel_launcher"]])
 def test_a_missing_or_foreign_kernel_is_a_problem(argv, own, where):
-    check = doctor.check_kernel(argv, PYTHON, own)
+    check = setup_checks.check_kernel(argv, PYTHON, own)
     assert check.status == "problem"
     assert check.fix == f'"{PYTHON}" -m ipykernel install {where} --name python3'
     assert not argv or argv[0] in check.text
@@ -130,8 +134,8 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
         (tmp_path / name / "bin").mkdir(parents=True)
         (tmp_path / name / "bin" / "python").symlink_to(tmp_path / "python")
     ours, theirs = (str(tmp_path / name / "bin" / "python") for name in ("ours", "theirs"))
-    assert doctor.check_kernel([ours], ours, own=True).status == "ok"
-    assert doctor.check_kernel([theirs], ours, own=True).status == "problem"
+    assert setup_checks.check_kernel([ours], ours, own=True).status == "ok"
+    assert setup_checks.check_kernel([theirs], ours, own=True).status == "problem"
 
 
 @every_row(
@@ -145,7 +149,7 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
     ],
 )
 def test_no_gpu_is_no_problem(gpu, simulated, error, status, text, fix):
-    check = doctor.check_cuda(gpu, simulated, error, PYTHON)
+    check = setup_checks.check_cuda(gpu, simulated, error, PYTHON)
     assert check.status == status
     assert text in check.text
     assert fix in check.fix
@@ -158,7 +162,7 @@ def test_a_gpu_that_numba_cannot_use_is_told_with_the_extra_that_is_missing(monk
     monkeypatch.setattr(targets, "simulated", lambda: False)
     monkeypatch.setattr(targets, "usable", lambda: False)
     targets.target.cache_clear()
-    check = doctor._cuda(PYTHON)
+    check = setup_checks._cuda(PYTHON)
     assert check
     assert check.status == "note"
     assert "Numba cannot use the H200" in check.text
@@ -167,7 +171,7 @@ def test_a_gpu_that_numba_cannot_use_is_told_with_the_extra_that_is_missing(monk
 
 def test_from_a_wheel_no_fix_needs_a_checkout(monkeypatch):
     monkeypatch.setattr("memlab.lesson_folders.CHECKOUT", None)
-    check = doctor.check_cuda("H200", False, "Numba cannot use the H200.", PYTHON)
+    check = setup_checks.check_cuda("H200", False, "Numba cannot use the H200.", PYTHON)
     assert check.fix.startswith(f'"{PYTHON}" -m pip install "memlab[cuda13]"')
 
 
@@ -175,18 +179,18 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     file = tmp_path / "file"
     file.touch()
     closed = [file / "cache", file / "other"]
-    assert doctor.check_cache([*closed, tmp_path / "new" / "cache"]).status == "ok"
+    assert setup_checks.check_cache([*closed, tmp_path / "new" / "cache"]).status == "ok"
     assert list(tmp_path.iterdir()) == [file]
-    check = doctor.check_cache(closed, windows=False)
+    check = setup_checks.check_cache(closed, windows=False)
     assert check.status == "problem"
     assert str(closed[0]) in check.text
     assert check.fix == "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
-    assert check.fix != doctor.check_cache(closed, windows=True).fix
+    assert check.fix != setup_checks.check_cache(closed, windows=True).fix
 
 
 @every_row(("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")])
 def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
-    check = doctor.check_memory(free, "", free)
+    check = setup_checks.check_memory(free, "", free)
     assert check.status == status
     assert bool(check.fix) == (status != "ok")
     assert "control group" not in check.text
@@ -194,10 +198,10 @@ def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
 
 @pytest.mark.parametrize("limit", ["a control group", "ulimit -v"])
 def test_what_allows_less_than_the_machine_is_named(limit):
-    check = doctor.check_memory(4 * 10**9, limit, 64 * 10**9)
+    check = setup_checks.check_memory(4 * 10**9, limit, 64 * 10**9)
     assert check.status == "ok"
     assert f"{limit} allows less than the machine's 64.000 GB" in check.text
-    assert "raise the limit" in doctor.check_memory(10**8, limit, 64 * 10**9).fix
+    assert "raise the limit" in setup_checks.check_memory(10**8, limit, 64 * 10**9).fix
 
 
 def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):
@@ -205,8 +209,10 @@ def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):
         raise InputError("loading takes about 362 MB, and ulimit -v leaves 4 MB; raise that limit.")
 
     monkeypatch.setattr(free_memory, "require_kernels", require_kernels)
-    monkeypatch.setattr(doctor, "_failure", lambda module: pytest.fail(f"{module} was loaded"))
-    checks = {check.name: check for check in doctor.examine()}
+    monkeypatch.setattr(
+        setup_checks, "_failure", lambda module: pytest.fail(f"{module} was loaded")
+    )
+    checks = {check.name: check for check in setup_checks.examine()}
     assert checks["Numba starts"].status == "problem"
     assert "ulimit -v leaves 4 MB" in checks["Numba starts"].text
     assert "raise the limit" in checks["Numba starts"].fix
@@ -219,29 +225,70 @@ def test_the_report_says_in_words_how_each_check_stands():
         SetupCheck("b", "problem", "2", "do this"),
         SetupCheck("c", "note", "3"),
     ]
-    assert doctor.report(checks).splitlines() == [
+    assert setup_checks.report(checks).splitlines() == [
         "ok       a: 1",
         "problem  b: 2",
-        "         to mend it: do this",
+        "         to fix it: do this",
         "note     c: 3",
         "1 problem.",
     ]
-    assert doctor.report(checks[:1]).endswith("No problem.")
-    assert doctor.report(checks[1:2] * 2).endswith("2 problems.")
+    assert setup_checks.report(checks[:1]).endswith("No problem.")
+    assert setup_checks.report(checks[1:2] * 2).endswith("2 problems.")
+
+
+FINE = SetupCheck("Python", "ok", "3.11.7, /usr/bin/python")
+NOTE = SetupCheck("memory", "note", "1 GB free", "close <other> programs")
+WRONG = SetupCheck("kernel python3", "problem", "Jupyter has no kernel <of> that name", "install")
+
+
+def test_a_set_up_without_a_problem_is_one_line():
+    line = str(SetupReport((SetupCheck("memlab", "ok", "0.1.0"), FINE)))
+    assert line.startswith("ready · memlab 0.1.0, Python 3.11.7, ")
+    assert line.endswith(" · nothing to fix")
+    assert "\n" not in line
+
+
+def test_all_checks_stand_behind_the_line():
+    html = SetupReport((FINE,))._repr_html_()
+    assert html.startswith("<details><summary>✓ <b>ready</b> · memlab ")
+    assert "ok       Python: 3.11.7, /usr/bin/python" in html
+
+
+def test_a_note_that_can_be_improved_is_shown_below_the_line():
+    told = SetupReport((FINE, NOTE))
+    assert str(told).splitlines() == [told.line, *str(NOTE).splitlines()]
+    assert told.line.endswith(" · 1 to look at")
+    assert told._repr_html_().startswith("<details open>")
+    assert "close &lt;other&gt; programs" in told._repr_html_()
+
+
+def test_a_problem_opens_all_checks_with_the_line_that_fixes_it():
+    told = SetupReport((FINE, WRONG))
+    assert not told.ready
+    assert str(told) == f"{setup_checks.report((FINE, WRONG))} {setup_checks.RESTART}"
+    assert "ready" not in str(told)
+    assert told._repr_html_().startswith("<pre>ok       Python")
+    assert "to fix it: install" in told._repr_html_()
+    assert "kernel &lt;of&gt; that name" in told._repr_html_()
+
+
+def test_the_public_function_examines_this_machine(monkeypatch):
+    monkeypatch.setattr("memlab.setup_checks.examine", lambda: [FINE, WRONG])
+    assert memlab.doctor().checks == (FINE, WRONG)
 
 
 @pytest.mark.parametrize(("status", "code"), [("ok", 0), ("note", 0), ("problem", 1)])
 def test_the_exit_code_is_1_where_there_is_a_problem(status, code, monkeypatch, capsys):
     checks = [SetupCheck("a", "ok", "1"), SetupCheck("b", status, "2")]
-    monkeypatch.setattr("memlab.doctor.examine", lambda: checks)
+    monkeypatch.setattr("memlab.setup_checks.examine", lambda: checks)
     assert cli.main(["doctor"]) == code
-    assert capsys.readouterr().out == doctor.report(checks) + "\n"
+    assert capsys.readouterr().out == setup_checks.report(checks) + "\n"
     assert cli.main(["doctor", "--json"]) == code
     assert [check["status"] for check in json.loads(capsys.readouterr().out)] == ["ok", status]
 
 
 def test_this_machine_is_examined():
-    checks = {check.name: check for check in doctor.examine()}
+    checks = {check.name: check for check in setup_checks.examine()}
     assert {"memlab", "Python", "numba", "kernel python3", "CUDA", "memory"} <= set(checks)
     assert checks["numpy"].text == metadata.version("numpy")
     assert sys.executable in checks["Python"].text
@@ -250,11 +297,11 @@ def test_this_machine_is_examined():
 
 def test_a_machine_with_planted_problems_is_told_all_of_them(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
-    monkeypatch.setattr(doctor, "_installed", lambda requirement: None)
-    monkeypatch.setattr(doctor, "_failure", lambda module: "ImportError: no")
-    monkeypatch.setattr(doctor, "_kernel_command", lambda: None)
-    monkeypatch.setattr(doctor, "_cache_folders", lambda: [tmp_path / "file" / "cache"])
-    checks = doctor.examine()
+    monkeypatch.setattr(setup_checks, "_installed", lambda requirement: None)
+    monkeypatch.setattr(setup_checks, "_failure", lambda module: "ImportError: no")
+    monkeypatch.setattr(setup_checks, "_kernel_command", lambda: None)
+    monkeypatch.setattr(setup_checks, "_cache_folders", lambda: [tmp_path / "file" / "cache"])
+    checks = setup_checks.examine()
     problems = [check.name for check in checks if check.status == "problem"]
     assert problems == ["memlab", "Numba starts", "kernel python3", "Numba cache"]
     assert all(check.fix for check in checks if check.status == "problem")
@@ -262,6 +309,6 @@ def test_a_machine_with_planted_problems_is_told_all_of_them(monkeypatch, tmp_pa
 
 def test_without_psutil_the_other_checks_still_run(monkeypatch):
     monkeypatch.setitem(sys.modules, "psutil", None)
-    names = [check.name for check in doctor.examine()]
+    names = [check.name for check in setup_checks.examine()]
     assert "memory" not in names
     assert "CUDA" in names

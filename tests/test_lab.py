@@ -1,10 +1,15 @@
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from memlab import strings
 from memlab.cli import lessons as module
+from memlab.lesson.card import Card
+from memlab.lesson.exercise import Exercise
+from memlab.lesson_folders import LESSONS, PACKAGE
 
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["4\n"]}
 
@@ -234,3 +239,42 @@ def ordinary_user(monkeypatch):
 def test_root_is_let_in_as_in_a_container(tmp_path, monkeypatch, user, allowed):
     monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
     assert ("--allow-root" in module.command(tmp_path, [])) is allowed
+
+
+# -- rules for AI assistants --------------------------------------------------------------------
+
+
+def test_the_rules_for_assistants_stand_beside_the_copies(checkout, started):
+    module.lab([])
+    assert (checkout / "my" / "AGENTS.md").read_bytes() == module.TUTOR.read_bytes()
+
+
+def test_rules_that_the_learner_changed_are_left_alone(checkout, started):
+    put(checkout / "my/AGENTS.md", "Answer in Greek.")
+    module.lab([])
+    assert (checkout / "my/AGENTS.md").read_text() == "Answer in Greek."
+    assert not module.write_rules(checkout / "my")
+
+
+def test_the_rules_fit_a_screen_and_forbid_what_gives_an_answer_away():
+    text = module.TUTOR.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    never = text.partition("## Never")[2].partition("## ")[0]
+    assert never.count("\n- ") >= 4
+    calls = re.findall(r"`\.(\w+)\(", never)
+    assert {"guess", "revise", "reveal", "skip"} == set(calls)
+    for name in calls:
+        assert callable(getattr(Card, name))
+    assert callable(Exercise.solution)
+    for path in ("progress.json", "solutions", "memlab/lesson/content", "exercise.solution()"):
+        assert path in never
+    assert (PACKAGE / "lesson" / "content").is_dir()
+    assert (LESSONS / "solutions").is_dir()
+
+
+def test_the_rules_name_buttons_as_they_are_labelled():
+    text = module.TUTOR.read_text(encoding="utf-8")
+    named = set(re.findall(r"\*\*(\w+)\*\*", text))
+    labels = {strings.get("card.control.hint", degree=1, degrees=3).split()[0],
+              strings.get("card.control.skip")}  # fmt: skip
+    assert named == labels

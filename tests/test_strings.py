@@ -164,7 +164,8 @@ def asks_for(monkeypatch):
 
     def asks(language):
         monkeypatch.setenv("MEMLAB_LANGUAGE", language)
-        for cached in (strings.language, strings.table, strings.messages):
+        for cached in (strings.chosen, strings.table, strings.messages, strings.whole,
+                       strings._keys):  # fmt: skip
             cached.cache_clear()
 
     yield asks
@@ -221,6 +222,20 @@ msgstr "旧"
 msgid "It is not translated yet."
 msgstr ""
 
+msgid "Which part of the peak stays?"
+msgstr "峰值的哪一部分不变。"
+
+msgctxt "ask.01.peak.wrong.all"
+msgid "All of it?"
+msgstr "全部。"
+
+msgid "Which part of the step takes longest?"
+msgstr "训练步的哪一部分最长。"
+
+msgctxt "cause.half"
+msgid "A half?"
+msgstr "一半。"
+
 #~ msgid "It is no longer there."
 #~ msgstr "没了"
 """
@@ -229,29 +244,70 @@ TEXTS = """
 start = "Start"
 said = "A text of {count} words."
 new = "It is not translated yet."
-fuzzy = "It was changed since then."
+[fuzzy]
+start = "It was changed since then."
 [b]
 start = "Start"
+[whole]
+said = "A text of {count} words."
+empty = ""
+[ask.01.peak]
+question = "Which part of the peak stays?"
+wrong.all = "All of it?"
+[ask.01.step]
+question = "Which part of the step takes longest?"
+wrong.all = "All of it?"
+[cause]
+half = "A half?"
+twice = "Twice?"
 """
 
 
-def test_what_a_file_of_messages_lacks_is_shown_in_english(asks_for, monkeypatch, tmp_path):
+@pytest.fixture
+def translated(asks_for, monkeypatch, tmp_path):
+    """A few texts, of which some have a translation."""
     (tmp_path / "en").mkdir()
     (tmp_path / "en" / "own.toml").write_text(TEXTS, encoding="utf-8")
     (tmp_path / "zh.po").write_text(MESSAGES, encoding="utf-8")
     monkeypatch.setattr(strings, "FOLDER", tmp_path)
     asks_for("zh")
+
+
+@pytest.mark.usefixtures("translated")
+def test_a_part_that_lacks_a_translation_is_shown_in_english():
     found = {key: strings.get(key) for key in strings.table()}
     assert found == {
-        "a.start": "开始",  # a short text has its own translation at each place
-        "b.start": "Start",
-        "a.said": "{count} 个词。",
+        "a.start": "Start",  # it has a translation, and a.new has none
+        "a.said": "A text of {count} words.",
         "a.new": "It is not translated yet.",
-        "a.fuzzy": "It was changed since then.",
+        "fuzzy.start": "It was changed since then.",
+        "b.start": "Start",  # a short text has its own translation at each place
+        "whole.said": "{count} 个词。",
+        "whole.empty": "",
+        "ask.01.peak.question": "峰值的哪一部分不变。",
+        "ask.01.peak.wrong.all": "全部。",
+        "ask.01.step.question": "Which part of the step takes longest?",
+        "ask.01.step.wrong.all": "All of it?",
+        "cause.half": "一半。",
+        "cause.twice": "Twice?",
     }
-    assert strings.get("a.said", count=5) == "5 个词。"
+    assert strings.get("whole.said", count=5) == "5 个词。"
     assert strings.gettext("A text of {count} words.", count=5) == "5 个词。"
     assert strings.gettext("It is said in {count} places.", count=1) == "It is said in 1 places."
+
+
+@pytest.mark.usefixtures("translated")
+def test_what_is_shown_together_is_in_one_language():
+    def shown(*parts):
+        with strings.speaking(*parts):
+            return strings.language(), strings.get("whole.said", count=5)
+
+    assert shown("ask.01.peak", "whole") == ("zh", "5 个词。")
+    assert shown("ask.01.step", "whole") == ("en", "A text of 5 words.")
+    assert shown("ask.01.peak", "a") == ("en", "A text of 5 words.")
+    with strings.speaking("ask.01.step"):
+        assert shown("ask.01.peak") == ("en", "A text of 5 words.")  # a view of an English card
+    assert strings.language() == "zh"
 
 
 def test_words_are_for_people_who_read_english_as_a_second_language():

@@ -1,23 +1,29 @@
 # %% [markdown]
-# # 02 A whole network: where do ResNet-50's bytes go, and why do published totals differ?
+# # 02 A whole network: what does a smaller batch save?
 #
 # 45 minutes. Needs: [01 One linear layer](01_linear.ipynb).
+
+# %%
+import memlab
+from memlab import lesson, units, views, zoo
+
+views.memory("alexnet", batch=64, only=("batch",))
+
+# %% [markdown]
+# One training step of AlexNet. Move **Batch**: the **mountain** above the thick line grows, the
+# **floor** below it stays.
 #
 # You will be able to
 #
-# - say of every array around a convolution how many bytes it takes, and how long it waits,
-# - say what a smaller batch buys for a network, before you try,
-# - work out the largest batch that fits.
+# - say how many bytes each array around a convolution takes, and how long it stays in memory,
+# - say how much a smaller batch saves, before you try it,
+# - keep the batch and save the memory, by accumulating gradients,
+# - compute the largest batch that fits.
 #
 # Words: [convolution](glossary.md), [workspace](glossary.md), [floor](glossary.md),
-# [mountain](glossary.md), [optimizer state](glossary.md), [counting rule](glossary.md).
-
-# %% [markdown]
-# Two questions about the lesson before:
+# [mountain](glossary.md), [optimizer state](glossary.md), [accumulation](glossary.md).
 
 # %%
-from memlab import lesson
-
 lesson.recall("02.reads")
 
 # %% tags=["solution"]
@@ -30,43 +36,22 @@ lesson.recall("02.inference")
 lesson.recall("02.inference").guess("next").reveal()
 
 # %% [markdown]
-# One training step of AlexNet, from left to right. Move **Batch**: what grows, and what stays?
+# ## What does a convolution keep for backward?
+#
+# One layer of a network for handwritten digits reads images of 28·28 pixels. It has 64 kernels of
+# 5·5, and a ReLU follows.
 
 # %%
-import memlab
-from memlab import units, views, zoo
+lesson.predict("02.output")
 
-views.memory("alexnet", batch=64, only=("batch",))
+# %% tags=["solution"]
+lesson.predict("02.output").guess("12.8 MB", because="it needs both").revise("6.4 MB").reveal()
 
 # %% [markdown]
-# ## What does a convolution leave for backward?
-#
-# A layer for handwritten digits of 28·28 pixels: 64 kernels of 5·5, and then a ReLU.
-
-# %%
-image = memlab.network("digits", image=(1, 28, 28))
-conv1 = image.conv(64, kernel=5, pad=2, name="conv1")
-digits = conv1.relu(name="relu").max_pool("all").flatten().cross_entropy()
-
-# %%
-output = lesson.predict("02.output")
-
-
-@output.then
-def lifetimes():
-    return views.memory(digits, batch=32, optimizer="sgd", only=("batch",))
-
-
-output
-
-# %% tags=["solution"]
-output.guess("12.8 MB", because="backward may need both").revise("6.4 MB").reveal()
-
-# %%
-lesson.change("02.twice")
-
-# %% tags=["solution"]
-lesson.change("02.twice").guess("workspace").reveal()
+# These four questions work for every array. **Shapes:** images · kernels · rows · columns.
+# **Bytes:** 4 for each fp32 value. **Lifetime:** which operation writes it, and which reads it
+# last? **Peak:** in which operation are most bytes alive? Set **Batch** to 64: the workspace does
+# not grow, because the images use it one after the other.
 
 # %% [markdown]
 # ## What does half a batch save?
@@ -74,75 +59,42 @@ lesson.change("02.twice").guess("workspace").reveal()
 # VGG-16 ends in 3 large linear layers.
 
 # %%
-halve = lesson.predict("02.halve")
-
-
-@halve.then
-def half_of_vgg():
-    vgg = views.memory("vgg16", batch=8, optimizer="adam", only=("batch", "optimizer"))
-    vgg.batch = 4
-    return vgg
-
-
-halve
+lesson.predict("02.halve")
 
 # %% tags=["solution", "picture-vgg"]
-halve.guess(2, because="half the images, half the bytes").revise("1.1").reveal()
+lesson.predict("02.halve").guess(2, because="half of all bytes").revise("1.1").reveal()
 
 # %% [markdown]
 # ResNet-50 ends in one small linear layer.
 
 # %%
-resnet = lesson.predict("02.resnet")
-
-
-@resnet.then
-def half_of_resnet():
-    view = views.memory("resnet50", batch=32, only=("batch", "optimizer"))
-    view.batch = 16
-    return view
-
-
-resnet
+lesson.predict("02.resnet")
 
 # %% tags=["solution", "picture-resnet"]
-resnet.guess("1.1").revise("1.9").reveal()
+lesson.predict("02.resnet").guess("1.1").revise("1.9").reveal()
 
 # %% [markdown]
-# ## Does a published total say what fits?
+# ## Can you keep the batch and save the memory?
 #
-# A text that many quote (Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
-# activations,<sup>A4</sup> and at batch 32 over 2 GB of activations.<sup>A5</sup>
-#
-# It counts **v1**; elsewhere ResNet-50 is torchvision's v1.5.
+# **Gradient accumulation** computes the batch in parts, adds up their gradients, and updates once.
 
 # %%
-total = lesson.predict("02.total")
+lesson.predict("02.accumulate")
 
-
-@total.then
-def counted():
-    return views.memory("resnet50-v1", batch=32, rule="conv-sums", only=("batch",))
-
-
-total
-
-# %% tags=["solution"]
-total.guess("both").revise("convolutions").reveal()
+# %% tags=["solution", "picture-parts"]
+lesson.predict("02.accumulate").guess("same").revise("higher").reveal()
 
 # %% [markdown]
-# Other texts count by other rules, from 10.6M to 36.1M values per image. More:
-# [counting rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb),
-# [3 totals of VGG-16](appendix/totals.ipynb). Do it for your own network: [the rule that is
-# quoted](appendix/thumb_rule.ipynb).
+# In memlab this step is `memlab.accumulate(step, parts=2)`. In PyTorch, divide each loss by 2, call
+# `backward()` for each part, and call `optimizer.step()` once.
 
 # %% [markdown]
 # ## Exercise: which batch fits?
 #
-# **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** of every array the plan knows what is
-# fixed, and what each image adds. **Lifetime:** it adds up what is alive in each operation. Here
-# are operations 56 and 75: their floor, what an image adds, and the largest batch in 2 sizes of
-# memory.
+# **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** the plan knows the fixed bytes of each
+# array, and the bytes that each image adds. **Lifetime:** for each operation it adds up the arrays
+# that are alive. Here are two operations, each with its floor, the bytes that an image adds, and
+# the largest batch in 2 sizes of memory.
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
@@ -152,10 +104,10 @@ for at in (56, 75):
     print(plan.rows[at].name, units.short(fixed[at]), units.short(each[at]), batches)
 
 # %% [markdown]
-# **Peak:** it has to fit in every operation. In 2.4 GB the second one decides, and the batch is 1.
-# In 4 GB the first one does, and the batch is 28.
+# **Peak:** the batch has to fit in every operation. In 2.4 GB the second operation decides, and the
+# batch is 1. In 4 GB the first one decides, and the batch is 28.
 #
-# **Alone.** Now for all operations of any network:
+# **Alone.** Now for all operations of any network. A memory may be below the floor of one of them.
 
 # %%
 exercise = lesson.exercise("02.largest_batch")
@@ -178,7 +130,7 @@ def largest_batch(memory, fixed, each):
 exercise.check(largest_batch)
 
 # %% [markdown]
-# Your function answers for the ResNet-50 of the case, v1.5:
+# Your function, used on the ResNet-50 of the case:
 
 # %%
 lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
@@ -188,11 +140,14 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 # %% [markdown]
 # ## What this plan leaves out
 #
-# - It counts the arrays of the step, and no memory that a library keeps for itself.
-# - Other frameworks choose otherwise which arrays backward needs, which workspace a convolution
-#   takes, when a gradient is freed. The way to find the peak is the same.
-#
-# Sources: A4, A5.
+# - The plan counts the arrays of the step. It does not count memory that a library keeps for
+#   itself.
+# - Other frameworks decide otherwise which arrays backward needs, which workspace a convolution
+#   takes, and when a gradient is freed. The way to find the peak is the same.
+# - Published totals differ, because each text counts by its own rule: [counting
+#   rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb), [3 totals of
+#   VGG-16](appendix/totals.ipynb), and [the rule of thumb for your own
+#   network](appendix/thumb_rule.ipynb).
 
 # %% [markdown]
 # ## The case so far
@@ -206,23 +161,13 @@ lesson.predict("02.case").guess(2).revise(3).reveal()
 # %% [markdown]
 # ## Key points
 #
-# - Shapes, bytes, lifetime, peak: 4 questions, in this order, for any layer.
-# - The peak is the floor plus the mountain at **one** operation. Only the mountain follows the
+# - Shapes, bytes, lifetime, peak: ask these 4 questions, in this order, of any layer.
+# - The peak is the floor plus the mountain at **one** operation. Only the mountain grows with the
 #   batch.
-# - A large floor (VGG-16 with Adam, batch 8) makes a smaller batch nearly useless. A large mountain
-#   (ResNet-50, or a [larger batch](appendix/lean_networks.ipynb)) makes it the first thing to try.
-# - A published total means something once you know its rule and its unit.
+# - Where the floor is large (VGG-16 with Adam, batch 8), a smaller batch saves little. Where the
+#   mountain is large (ResNet-50, or a [larger batch](appendix/lean_networks.ipynb)), try it first.
+# - Accumulating gradients saves nearly as much as a smaller batch, and the update still learns from
+#   the whole batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:
 # [03 Lowering](03_lowering.ipynb), [06 Precision](06_precision.ipynb).
-
-# %% tags=["numbers"]
-{
-    "2 GB": "32 * 4 * counting.find('conv-sums').values(zoo.resnet50(variant='v1'))",
-    "26M": "zoo.resnet50().parameters / 1e6",
-    "16M": "counting.find('conv-sums').values(zoo.resnet50(variant='v1')) / 1e6",
-    "10.6M": "min(rule.values(zoo.resnet50(variant='v1')) for rule in counting.CONVENTIONS"
-    ".values()) / 1e6",
-    "36.1M": "max(rule.values(zoo.resnet50(variant='v1')) for rule in counting.CONVENTIONS"
-    ".values()) / 1e6",
-}

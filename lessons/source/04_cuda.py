@@ -2,22 +2,31 @@
 # # 04 Lowering on CUDA: which value should a thread's neighbour have?
 #
 # 45 minutes. Needs: [03 Lowering](03_lowering.ipynb).
+
+# %%
+from memlab import lesson, views
+from memlab.kernels.cuda.conv import counted_product
+
+views.warp_memory("vgg16", "conv1_2", order="row", only=("stride", "warp"))
+
+# %% [markdown]
+# On a GPU, the 32 **threads** of a warp access memory at the same moment. The memory moves whole
+# sectors (framed), even if a thread needs only one value of a sector (filled). Move **Warp**. Then
+# set **Stride** to 2: how much of what moves is used?
 #
 # You will be able to
 #
 # - write a GPU kernel that lowers an image, and check it,
-# - count the bytes that move for the threads of a warp,
-# - say how often a product loads each value, with tiles and without.
+# - count the bytes that the memory moves for the threads of a warp,
+# - calculate how often a product loads each value, with tiles and without.
 #
 # Words: [GPU kernel](glossary.md), [thread](glossary.md), [warp](glossary.md),
 # [global memory](glossary.md), [shared memory](glossary.md).
 #
-# This lesson is optional and needs no GPU: without one, Numba's simulator of a GPU runs. It says
-# nothing of speed, and memlab has no recorded times of a GPU: this lesson counts bytes.
+# This lesson is optional, and it needs no GPU: without one, Numba simulates a GPU. The simulator
+# says nothing about speed, so this lesson counts bytes.
 
 # %%
-from memlab import lesson
-
 lesson.recall("04.strips")
 
 # %% tags=["solution"]
@@ -29,27 +38,15 @@ lesson.recall("04.copies")
 # %% tags=["solution"]
 lesson.recall("04.copies").guess(81).reveal()
 
-# %%
-import numpy as np
-
-import memlab
-from memlab import views
-from memlab.kernels.cuda.conv import counted_product
-
-views.shifted_copies("alexnet", "conv3", only=("k",))
-
-# %% [markdown]
-# This is a lowered matrix. Change **Kernel**, and follow one value of it back to the image. On a
-# GPU, each value of the matrix has a worker of its own.
-
 # %% [markdown]
 # ## Which value should the neighbour have?
 #
-# A **GPU kernel** is one function that many **threads** run at the same time. Threads form blocks,
-# and blocks form a grid. `cuda.grid` says which thread this is. This GPU kernel makes one row of
-# the matrix, a shifted copy of a channel:
+# A **GPU kernel** is one function that many threads run at the same time. Threads form blocks, and
+# blocks form a grid. `cuda.grid` returns the place of a thread in the grid. This kernel writes one
+# row of the lowered matrix, which is a shifted copy of a channel:
 
 # %%
+import numpy as np
 from numba import cuda
 
 
@@ -67,91 +64,72 @@ print(row.copy_to_host()[:, :8])
 
 # %% [markdown]
 # `shift[(1, 3), (32, 1)]` starts 1·3 blocks of 32·1 threads. Every 32 threads with successive
-# numbers are a **warp**: they store at the same moment. Here they store 32 values side by side. A
-# loop over a window would give a thread's neighbour the next value of the same window. Then 32
-# threads go down a column of the matrix. In `conv1_2` of VGG-16, values in a column are 200,704 B
-# apart.
+# numbers are a **warp**. Here the threads of a warp store 32 values side by side in a row of the
+# matrix. In a loop over a window, the next value is the next one of the same window. If threads
+# follow this order, the 32 threads of a warp store down a column of the matrix. In `conv1_2` of
+# VGG-16, neighbours in a column are 200,704 B apart.
 #
-# Memory moves no single values. It moves whole **sectors**: 32 B, and each begins at a multiple of
-# 32. Who stores 1 value moves its sector.
+# Each **sector** has 32 B and begins at a multiple of 32. Storing one value moves its whole sector.
 
 # %%
-warp = lesson.predict("04.warp")
-
-
-@warp.then
-def both_orders():
-    return views.warp_memory("vgg16", "conv1_2")
-
-
-warp
+lesson.predict("04.warp")
 
 # %% tags=["solution", "picture-warp"]
-warp.guess(1, because="the same 32 values are stored").revise(32).reveal()
-
-# %%
-lesson.change("04.stride")
-
-# %% tags=["solution"]
-lesson.change("04.stride").guess("gaps").reveal()
+lesson.predict("04.warp").guess(1, because="the same 32 values are stored").revise(32).reveal()
 
 # %% [markdown]
 # ## How much does a shared tile save?
 #
-# The matrix is made for one product: weights times matrix. The simplest GPU kernel has a thread for
-# each value of the result. It reads all that it needs from **global memory**, which is large and
-# slow. Each block also has **shared memory**: small, on the chip, and every thread of the block
-# reads what another one wrote there.
+# The matrix is made for one product: weights times matrix. The simplest GPU kernel has one thread
+# for each result. Every thread loads all the values that it needs from **global memory**, which is
+# large and slow. But each block also has **shared memory**, small and on the chip: what one thread
+# writes there, all threads of the block can read. Move **Step**:
 
 # %%
-views.shared_tile(4, served=False)
+views.shared_tile(4, counted=False, only=("step",))
 
 # %%
-tile = lesson.predict("04.tile")
-
-
-@tile.then
-def count_the_loads():
-    display(views.shared_tile(4))
-    for side in (1, 2, 4):
-        print(f"tile {side}·{side}: each value is loaded {counted_product.loads(8, side)} times")
-    print(counted_product.source())
-
-
-tile
+lesson.predict("04.tile")
 
 # %% tags=["solution", "picture-tile"]
-tile.guess(256, because="a tile has 256 values").revise(16).reveal()
+lesson.predict("04.tile").guess(256, because="a tile has 256 values").revise(16).reveal()
 
 # %% [markdown]
 # ## What is a tile filled from?
 #
-# Lesson 03 made the copy smaller, strip by strip. So far, tiles are filled from the whole matrix.
+# This is a kernel with tiles of T·T, which counts how often it loads each value of the matrix `b`.
+# Why does the block wait twice? And from where are the tiles filled?
 
 # %%
-left = lesson.predict("04.left")
-left
+print(counted_product.source())
+print("loads of each value:", {T: counted_product.loads(8, T) for T in (1, 2, 4)})
+
+# %% [markdown]
+# Lesson 03 made the copy smaller, one tile at a time. Here `b` is still the whole matrix.
+
+# %%
+lesson.predict("04.left")
 
 # %% tags=["solution"]
-left.guess("tiles").revise("none").reveal()
+lesson.predict("04.left").guess("tiles").revise("none").reveal()
 
 # %% [markdown]
 # ## Exercise: a kernel of your own
 #
-# **Worked.** A warp along a row of `conv1_2`. **Shapes:** 32 neighbours have one c, ky and kx, and
-# one oy. **Bytes:** their loads are 4 B apart:
+# **Worked.** A warp along a row of `conv1_2`. **Shapes:** its 32 threads have the same c, ky, kx
+# and oy. **Bytes:** their loads are 4 B apart:
 
 # %%
 loads = views.warp_memory("vgg16", "conv1_2").rows.row.load.addresses
 print(f"bytes {loads[0]} to {loads[-1]}: sectors {loads[0] // 32} to {loads[-1] // 32}")
 
 # %% [markdown]
-# 5 sectors of 32 B, because kx is 0: the first value lies in the sector before. **Lifetime:** a
-# tile lives as long as its block, the matrix as long as its operation. **Peak:** tiles are on the
-# chip, and never in the peak.
+# These are 5 sectors of 32 B: because kx is 0, the first value lies in the sector before.
+# **Lifetime:** a tile lives as long as its block, and the matrix as long as its operation.
+# **Peak:** tiles are on the chip, so they never count for the peak.
 #
-# **Alone.** A kernel that makes the whole matrix. The check runs it thread by thread, looks at each
-# value, and counts what the stores of its first warp move:
+# **Alone.** Write a kernel that makes the whole matrix. The check runs it thread by thread,
+# compares each value, and counts the bytes that the stores of the first warp move:
 
 # %%
 exercise = lesson.exercise("04.lower")
@@ -163,7 +141,7 @@ def lower(image, lowered, k, pad):
     n = cuda.grid(1)
     rows, columns = lowered.shape[3:]
     ox, oy = n % columns, n // columns % rows
-    return None  # replace None: kx, ky and c, then store 1 value
+    return None  # replace None: find kx, ky and c, then store 1 value
 
 
 # %% tags=["solution"]
@@ -184,9 +162,11 @@ def lower(image, lowered, k, pad):
 exercise.check(lower)
 
 # %% [markdown]
-# Now on the device, against memlab's kernel for the processor:
+# Now run it on the device, and compare it with memlab's kernel for the processor:
 
 # %%
+import memlab
+
 image = np.random.default_rng(0).random((2, 4, 16), np.float32)
 lowered = cuda.to_device(np.zeros((2, 3, 3, 4, 16), np.float32))
 cuda.jit(lower)[36, 32](cuda.to_device(image), lowered, 3, 1)
@@ -197,10 +177,10 @@ print("equal:", np.array_equal(lowered.copy_to_host().ravel(), due.ravel()))
 # ## What this lesson leaves out
 #
 # - Time. On a machine with a GPU, `make gpu` measures it.
-# - Races. Without `cuda.syncthreads()` a GPU may read a tile that is not full. The simulator may
-#   never show that.
-# - The compiler. It refuses code that the simulator runs.
-# - Caches. The count is of one warp. Another warp may find its values in a cache.
+# - Races. Without `cuda.syncthreads()`, threads on a GPU may read a tile that is not full yet. The
+#   simulator may never show this.
+# - The compiler. It refuses some code that the simulator runs.
+# - Caches. The bytes are counted for one warp alone. Another warp may find its values in a cache.
 
 # %% [markdown]
 # ## The case so far
@@ -216,8 +196,8 @@ lesson.predict("04.case").guess("neither").revise("time").reveal()
 #
 # - A thread finds its value by its number in the grid.
 # - Memory moves in sectors of 32 B. Neighbouring threads should have neighbouring values.
-# - A tile of T·T values in shared memory divides the loads by T.
-# - A tile that is filled from the image makes the lowered copy needless.
+# - Tiles of T·T values in shared memory divide the number of loads by T.
+# - If tiles are filled from the image, the lowered copy is not needed.
 #
 # Next: [05 Mini-batch and vectors](05_vectors.ipynb). What does a larger batch buy?
 

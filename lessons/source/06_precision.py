@@ -2,19 +2,26 @@
 # # 06 Precision: what do fewer bits save, and what do they cost?
 #
 # 45 minutes. Needs: [02 A whole network](02_network.ipynb).
+
+# %%
+from memlab import lesson, views
+
+views.precision(start_from="fp32", others=False, only=("batch", "feature_map", "gradient_map"))
+
+# %% [markdown]
+# Set **Feature maps** to fp16, then **Gradient maps**. Half of their bytes are gone. May you do the
+# same with the parameters, their gradients and the optimizer state? And what could go wrong?
 #
 # You will be able to
 #
-# - say for each role in a training step what fewer bits save, and what they do not,
+# - say for each role in a training step what fewer bits save,
 # - work out the bytes of a model state for any mix of formats,
-# - see why a training in 16 bits can fail, and mend it.
+# - explain why a training in 16 bits can fail, and fix it.
 #
 # Words: [rounding error](glossary.md), [mantissa](glossary.md), [exponent](glossary.md),
 # [optimizer state](glossary.md), [block scale](glossary.md).
 
 # %%
-from memlab import lesson
-
 lesson.recall("06.kept")
 
 # %% tags=["solution"]
@@ -27,23 +34,10 @@ lesson.recall("06.larger")
 lesson.recall("06.larger").guess("floor").reveal()
 
 # %% [markdown]
-# ResNet-50 with Adam. Each colour is a role, each value takes 4 B (fp32):
-
-# %%
-from memlab import rounding, views
-from memlab.lesson import digits
-from memlab.measure import timing
-
-views.memory("resnet50", 32, "adam", only=("batch",))
-
-# %% [markdown]
-# Move **Batch**. Which of these roles would you store in 2 B per value, and what could go wrong?
-
-# %% [markdown]
 # ## What becomes of a small update?
 #
-# Two formats of 16 bits are in use. Their **exponent** says between which two powers of 2 a number
-# lies, their **mantissa** counts the steps from one power to the next.
+# Two formats of 16 bits are in use. The **exponent** says between which two powers of 2 a number
+# lies: this is its range. The **mantissa** counts the steps from one power to the next.
 #
 # | format | exponent, bits | mantissa, bits |
 # |---|---|---|
@@ -52,46 +46,26 @@ views.memory("resnet50", 32, "adam", only=("batch",))
 # | bf16 | 8 | 7 |
 
 # %%
-update = lesson.predict("06.update")
+lesson.predict("06.update")
 
-
-@update.then
-def weights():
-    for name in ("fp32", "fp16", "bf16"):
-        weight = 1.0
-        for _ in range(1000):
-            weight = rounding.nearest(weight + 0.001, name)
-        print(f"{name} {weight:.6g}")
-
-
-update
-
-# %% tags=["solution"]
-update.guess("other", because="bf16 has few bits").revise("same").reveal()
+# %% tags=["solution", "picture-update"]
+lesson.predict("06.update").guess("other", because="bf16 has few bits").revise("same").reveal()
 
 # %% [markdown]
 # ## Does the model state shrink?
 #
-# **Mixed precision** stores parameters, their gradients and maps in 16 bits, and updates in fp32
-# (Micikevicius et al., 2018). The **model state** is all that is kept for the parameters: values,
-# gradients, optimizer state.<sup>F1</sup>
+# **Mixed precision** stores parameters, their gradients and the feature maps in 16 bits, and
+# updates the parameters in fp32 (Micikevicius et al., 2018). The **model state** is everything that
+# is kept for the parameters: their values, gradients and optimizer state.<sup>F1</sup>
 
 # %%
-state = lesson.predict("06.state")
-
-
-@state.then
-def roles():
-    return views.precision("resnet50", batch=32)
-
-
-state
+lesson.predict("06.state")
 
 # %% tags=["solution", "picture-state"]
-state.guess("smaller", because="16 bits are half of 32").reveal()
+lesson.predict("06.state").guess("smaller", because="16 bits are half of 32").reveal()
 
 # %% [markdown]
-# **8-bit states**: each of Adam's states takes 1 B per value, and a block of 2,048 values shares a
+# **8-bit states** store each of Adam's states in 1 B per value. A block of 2,048 values shares a
 # factor in fp32, its **block scale**.<sup>F3</sup>
 
 # %%
@@ -101,33 +75,33 @@ lesson.change("06.saves")
 lesson.change("06.saves").guess("state").reveal()
 
 # %% [markdown]
-# ## Can 16 bits learn in the dark?
+# ## Can 16 bits learn from very small numbers?
 #
-# A small network reads digits in the dark: images and targets are multiplied by 2⁻¹³. So
-# gradients, error times input, are 2⁻²⁶ times as large, and the rate is 2²⁶ times as large.
+# A small network reads digits in the dark: images and targets are multiplied by 2⁻¹³. A gradient is
+# an error times an input, so the gradients are 2⁻²⁶ times as large. The learning rate is 2²⁶ times
+# as large, so that the updates have their usual size.
 
 # %%
-dark = lesson.predict("06.dark")
-
-
-@dark.then
-def train():
-    print(timing.machine())
-    return views.training_curves(digits.in_the_dark())
-
-
-dark
+lesson.predict("06.dark")
 
 # %% tags=["solution", "nbval-ignore-output", "recorded-dark"]
-dark.guess("fp16", because="it has more digits").revise("bf16").reveal()
+lesson.predict("06.dark").guess("fp16", because="it has more digits").revise("bf16").reveal()
 
 # %% [markdown]
-# ## Exercise: the model state, and a mask
+# ### Which format has the range, and which the steps?
+#
+# What becomes of 1e-8? Set **Format** to bf16. Then set **Number** to `1.001`, and compare again.
+
+# %%
+views.number("1e-8", "fp16")
+
+# %% [markdown]
+# ## Exercise: how large is the model state?
 #
 # **Worked.** A linear layer from 4,096 to 1,000 features, with Adam in mixed precision. **Shapes:**
 # weights 4,096·1,000, biases 1,000. **Bytes:** 2 B for a value, 2 B for its gradient, 4 B for its
-# master weight, 4 B for each of 2 states. **Lifetime:** all wait for the update. **Peak:** they are
-# part of the floor, at any batch.
+# master weight, 4 B for each of 2 states. **Lifetime:** all of them wait for the update. **Peak:**
+# they are part of the floor, at any batch.
 
 # %%
 parameters = 4096 * 1000 + 1000
@@ -163,36 +137,16 @@ def model_state(features, block):
 exercise.check(model_state)
 
 # %% [markdown]
-# **Alone.** The smallest format of all: backward of a ReLU asks where its output was above 0, so 1
-# bit for each value will do.<sup>F6</sup>
-
-# %%
-exercise = lesson.exercise("06.mask_bytes")
-exercise.show()
-
-
-# %% tags=["stub"]
-def mask_bytes(batch, channels, size):
-    return None  # replace None
-
-
-# %% tags=["solution"]
-def mask_bytes(batch, channels, size):
-    values = channels * size * size
-    return batch * -(-values // 8)
-
-
-# %%
-exercise.check(mask_bytes)
-
-# %% [markdown]
 # ## What this lesson leaves out
 #
-# - Speed: memlab rounds in extra passes.
-# - Overflow, small rates. More: [numbers of a format](appendix/formats.ipynb), [which 8 bits for
-#   what](appendix/eight_bits.ipynb).
+# - PyTorch has [automatic mixed precision](https://docs.pytorch.org/docs/stable/amp.html): under
+#   `torch.autocast`, parameters stay in fp32, and each layer casts what it reads to 16 bits.
+#   `torch.amp.GradScaler` scales the loss.
+# - Speed: memlab computes in fp32 and rounds in extra passes.
+# - Overflow and small rates: [which numbers does a format hold?](appendix/formats.ipynb)
+# - 8 bits: [which 8 bits for maps, and which for gradients?](appendix/eight_bits.ipynb)
 #
-# Sources: A6, A13, F1, F3, F6.
+# Sources: A6, A13, F1, F3.
 
 # %% [markdown]
 # ## The case so far
@@ -206,12 +160,13 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - **What halves** in mixed precision: the maps. Of a ResNet-50 step (Adam, batch 32) 0.574 is
-#   left, with maps in 8 bits 0.357. One text says half or a quarter.<sup>A13</sup> Another doubles
-#   the batch, and saves nothing.<sup>A6</sup>
-# - **What does not:** the model state. For Adam, 2+2+4+4+4 = 4+4+4+4. 8-bit states shrink it.
-# - **What it costs:** master weights against lost updates, in fp16 a loss scale against lost
-#   gradients.
+# - **The activations halve** in mixed precision. A step of ResNet-50 (Adam, batch 32) needs 0.574
+#   of its fp32 peak, and 0.357 with feature and gradient maps in 8 bits. One text says a half or a
+#   quarter.<sup>A13</sup> Another doubles the batch, and saves nothing.<sup>A6</sup>
+# - **The model state does not halve.** For Adam, mixed precision has 2+2+4+4+4 B per parameter, and
+#   fp32 has 4+4+4+4. 8-bit states make it smaller.
+# - **Small updates need steps**: they are added to master weights in fp32. **Small gradients need
+#   range**: fp16 needs a loss scale, and bf16 does not.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Which tensors can live at the same address?
 

@@ -2,21 +2,30 @@
 # # 07 In place and sharing: which tensors can live at the same address?
 #
 # 45 minutes. Needs: [02 A whole network](02_network.ipynb).
+
+# %%
+import memlab
+from memlab import lesson, views, zoo
+
+tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
+views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
+
+# %% [markdown]
+# This is one step of a tiny network. A bar is a block of memory, as high as its bytes, from its
+# first writer (dot) to its last reader (ring). Set **Step** to inference, and back to training:
+# which bars become shorter, and which operation reads `relu1` last?
 #
 # You will be able to
 #
-# - say when each block of a step is given back, and what is alive at the peak,
-# - say which output may be written over which input, and what that saves,
-# - give blocks addresses, and say how far you are from the smallest memory that is possible,
+# - say when each block of a step is freed, and which blocks are in memory at the peak,
+# - say which output may overwrite which input, and how much memory that saves,
+# - give each block an address, and say how far an arena is from the smallest possible one,
 # - find a wrong address.
 #
 # Words: [liveness](glossary.md), [pool](glossary.md), [in place](glossary.md),
 # [arena](glossary.md), [lower bound](glossary.md), [gradient map](glossary.md).
 
 # %%
-import memlab
-from memlab import lesson, units, views, zoo
-
 lesson.recall("07.waiting")
 
 # %% tags=["solution"]
@@ -28,84 +37,52 @@ lesson.recall("07.part")
 # %% tags=["solution"]
 lesson.recall("07.part").guess("mountain").reveal()
 
-# %%
-tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
-views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
-
 # %% [markdown]
-# A step of a tiny network. A bar is a block, as high as its bytes, from its first writer (dot) to
-# its last reader (ring). Switch **Training** off, and on again: which bars become shorter, and who
-# reads `relu1` last?
+# ## Which output may overwrite its input?
 #
-# Each block has a counter: how many readers are still to come? At 0 the block is given back to the
-# **pool**, and its bytes can serve another tensor. This is **liveness**<sup>D1</sup>.
-
-# %% [markdown]
-# ## Which output may lie where its input is?
+# Each block has a counter: how many operations still have to read it? At 0 the block is freed: it
+# returns to the **pool**, and another tensor can use its bytes. This is **liveness**<sup>D1</sup>.
 #
-# Giving back waits until an operation has ended. **In place** does not wait: the operation writes
-# its output over an input. memlab refuses where that would change a result. Two networks:
+# Memory is freed only after an operation has finished. **In place** does not wait: the operation
+# writes its output over its input. memlab refuses this where it would change a result.
 
 # %%
-resnet = memlab.training_step(zoo.resnet50())
-gpt = memlab.training_step(zoo.gpt_small())
-
-# %%
-in_place = lesson.predict("07.in_place")
-
-
-@in_place.then
-def first_layers():
-    for layer in ("conv1", "conv1.norm", "conv1.relu", "pool1", "backward of conv1.relu"):
-        try:
-            memlab.in_place(resnet, layers=[layer])
-            print(layer, "may")
-        except memlab.InputError as refused:
-            print(refused)
-    return views.memory(tiny, 8, "sgd", networks=(), only=("in_place", "batch"))
-
-
-in_place
+lesson.predict("07.in_place")
 
 # %% tags=["solution"]
-in_place.guess("both", because="both go value by value").revise("act").reveal()
+lesson.predict("07.in_place").guess("both", because="both work value by value").revise(
+    "act"
+).reveal()
 
 # %% [markdown]
-# ## What does in place add to giving back?
-#
-# With each of the two, maps take fewer bytes at once. Large networks, batch 32:
+# ## How much does in place save beside freeing?
 
 # %%
-both = lesson.predict("07.both")
-
-
-@both.then
-def two_peaks():
-    for name, step in {"ResNet-50": resnet, "small GPT": gpt}.items():
-        for way, each in {"giving back": step, "and in place": memlab.in_place(step)}.items():
-            print(f"{name}, {way:13} peak {units.short(memlab.plan(each).peak(32))}")
-
-
-both
+lesson.predict("07.both")
 
 # %% tags=["solution"]
-both.guess("product").revise("reuse").reveal()
+lesson.predict("07.both").guess("product").revise("reuse").reveal()
 
 # %% [markdown]
-# More: [why 3 times, and two ways to count](appendix/two_countings.ipynb).
+# More: [why the peak is 3 times smaller, and two ways to count](appendix/two_countings.ipynb).
 #
 # ## What does one wrong address do?
 #
-# Blocks have different sizes, so what was given back may be in pieces. Plan ahead: 1 large block,
-# the **arena**, and in it an address for each tensor. No arena is smaller than what is alive in
-# the busiest operation: the **lower bound**. Six made-up blocks, placed as they are born:
+# Blocks have different sizes, so freed memory can be in pieces. memlab plans ahead: it allocates
+# one large block, the **arena**, and gives each tensor an address in it. The blocks of the busiest
+# operation must all fit: their sum is the **lower bound** of an arena. Here are six made-up blocks,
+# each placed at the moment when it is written:
 
 # %% tags=["picture-toy"]
-views.addresses("toy", how="birth", only=("cursor", "numbers"))
+views.addresses("toy", how="birth", only=("cursor",))
 
 # %% [markdown]
-# Left to right is time, bottom to top are addresses. The last block finds 2 holes, and fits into
-# neither.
+# The last block finds two holes and fits into neither.
+#
+# PyTorch's **caching allocator** works in this way: it chooses an address when a tensor is created,
+# and does not know which tensors will come later. Such holes are called **fragmentation**. A
+# **memory snapshot** of your own training (`torch.cuda.memory._dump_snapshot`) shows them in a
+# picture like this one.
 
 # %%
 lesson.change("07.packed")
@@ -114,7 +91,7 @@ lesson.change("07.packed")
 lesson.change("07.packed").guess("between").reveal()
 
 # %% [markdown]
-# Now a real step. Its arena is allocated, and every tensor written at its address:
+# Now a real step. Its arena is allocated, and every tensor is written at its address:
 
 # %%
 step = memlab.in_place(memlab.training_step(zoo.mnist_cnn(), "sgd").keep("gradients"))
@@ -123,36 +100,20 @@ right = memlab.run(step, 32, placement=packed)
 print(packed)
 print(f"arena {right.arena:,} B measured, residual {right.residual} B")
 
-# %% [markdown]
-# In the card, two tensors that live together get the same address:
-
 # %%
-address = lesson.predict("07.address")
-
-
-@address.then
-def in_the_step_above():
-    there = packed.moved("gradient of flatten", packed.address("pool1"))
-    other = memlab.run(step, 32, placement=there, poison=False, overlapping=True)
-    print(f"loss: {right.loss:.6g} and {other.loss:.6g}")
-    for name, values in right.gradients.items():
-        equal = (other.gradients[name] == values).sum()
-        print(f"{name:24} {equal:9,} of {values.size:9,} values are equal")
-
-
-address
+lesson.predict("07.address")
 
 # %% tags=["solution"]
-address.guess("stops").revise("gradients").reveal()
+lesson.predict("07.address").guess("stops").revise("gradients").reveal()
 
 # %% [markdown]
 # More: [the addresses of ResNet-50](appendix/addresses.ipynb).
 #
 # ## Exercise: write the counter
 #
-# **Worked.** `relu1` of the first cell, batch 8. **Shapes:** 8·4. **Bytes:** 8·4·4 B = 128 B.
-# **Lifetime:** from `relu1` to its last reader, `backward of relu1`. **Peak:** in that operation,
-# the sum of what is alive there:
+# **Worked.** `relu1` of the first view, batch 8. **Shapes:** 8·4. **Bytes:** 8·4·4 B = 128 B.
+# **Lifetime:** from `relu1` to its last reader, `backward of relu1`. **Peak:** it is in that
+# operation; it is the sum of all blocks that are in memory there:
 
 # %%
 plan = memlab.plan(memlab.training_step(tiny, "sgd"))
@@ -161,11 +122,11 @@ print(f"{found.nbytes} B in {found.row.name}:")
 print(" + ".join(f"{entry.size.at(8)}" for entry in plan.alive(found.index)))
 
 # %% [markdown]
-# The same with lists, numbered from 0:
-# `freed(sizes=[4, 2], writes=[[0], [1]], reads=[[], [0]], kept=[1])` is `[0, 4]`. Block 0 goes back
-# after operation 1, its last reader; block 1 is kept.
+# The same with lists; blocks and operations are numbered from 0:
+# `freed(sizes=[4, 2], writes=[[0], [1]], reads=[[], [0]], kept=[1])` is `[0, 4]`. Block 0 is freed
+# after operation 1, its last reader. Block 1 is kept.
 #
-# **With blanks.** For any step:
+# **With blanks.** Write it for any step:
 
 # %%
 exercise = lesson.exercise("07.freed")
@@ -180,7 +141,7 @@ def freed(sizes, writes, reads, kept):
             last[block] = ...  # the last operation that needs it, so far
     found = [0] * len(reads)
     for block in last.keys() - set(kept):
-        found[...] += sizes[block]  # after which operation is it given back?
+        found[...] += sizes[block]  # after which operation is it freed?
     return found
 
 
@@ -202,8 +163,9 @@ exercise.check(freed)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Allocators that do not know the future lose more bytes in holes between blocks (fragmentation).
-# - Fewer bytes because a feature map is computed again: lesson 08.
+# - PyTorch's allocator also rounds sizes up and keeps freed memory:
+#   [12 Your own model](12_own_model.ipynb) counts these bytes.
+# - A feature map that is recomputed need not stay in memory: lesson 08.
 #
 # Sources: D1.
 
@@ -220,9 +182,10 @@ lesson.predict("07.case").guess("half").revise("hardly").reveal()
 # ## Key points
 #
 # - A block is needed from its first writer to its last reader.
-# - In place: nobody reads the input later, and each value depends on the one in its place.
-# - Giving back saves most; in place helps where the peak lies in such an operation.
+# - An output may overwrite its input if no later operation reads the input, and if each value
+#   depends only on the value in its place.
+# - Freeing saves most. In place helps where the peak is in an operation that can run in place.
 # - The busiest operation gives the lower bound of an arena.
 # - Memory bugs are silent. Compare gradients bit for bit.
 #
-# Next: [08 Recompute](08_recompute.ipynb). What if backward makes feature maps again?
+# Next: [08 Recompute](08_recompute.ipynb). What if backward computes feature maps again?

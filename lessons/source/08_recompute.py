@@ -1,22 +1,29 @@
 # %% [markdown]
-# # 08 Recompute: what if backward makes feature maps again?
+# # 08 Recompute: what if backward computes feature maps again?
 #
 # 45 minutes. Needs: [07 In place and sharing](07_sharing.ipynb).
+
+# %%
+import memlab
+from memlab import lesson, views, zoo
+
+views.memory(zoo.resnet50(), 32, budgets=(), free=False, only=("recompute", "batch"))
+
+# %% [markdown]
+# Set **Recompute** to `every k-th stage is kept`: forward then drops most feature maps, and
+# backward computes them again. Where does the peak move? And what happens to the length of
+# backward?
 #
 # You will be able to
 #
-# - say how many feature maps a step holds if every k-th is kept, and which k is best,
-# - say what that costs in time,
-# - choose what to drop, in a convolutional network and in a GPT.
+# - say how many feature maps a step holds if it keeps every k-th one, and which k is best,
+# - say how much time that costs,
+# - choose which feature maps to drop, in a convolutional network and in a GPT.
 #
 # Words: [recompute](glossary.md), [checkpoint](glossary.md), [segment](glossary.md),
 # [frontier](glossary.md), [budget](glossary.md).
 
 # %%
-import memlab
-from memlab import lesson, views, zoo
-from memlab.lesson import chains, digits
-
 lesson.recall("08.waiting")
 
 # %% tags=["solution"]
@@ -28,110 +35,72 @@ lesson.recall("08.fault")
 # %% tags=["solution"]
 lesson.recall("08.fault").guess("gradients").reveal()
 
-# %%
-resnet = zoo.resnet50()
-views.memory(resnet, 32, networks=(), only=("recompute", "batch"))
-
 # %% [markdown]
-# Backward reads feature maps, so a step keeps them: the mountain. memlab cuts a network wherever 1
-# map alone goes on: ResNet-50 becomes 21 **stages**. Set **Recompute** to every k-th. Forward now
-# drops most maps, and keeps some, the **checkpoints**. Between two of them lies a **segment**:
-# backward makes its maps again, reads them, and goes on to the next. These are the waves. Fewer
-# bytes, more operations: **recompute**<sup>E1</sup>.
-
-# %% [markdown]
-# ## How few feature maps must wait?
+# ## How few feature maps must wait for backward?
+#
+# memlab cuts a network wherever a single feature map connects two parts: ResNet-50 becomes 21
+# **stages**. Forward keeps the output of every k-th stage, a **checkpoint**, and drops the other
+# feature maps. Between two checkpoints is a **segment**. Backward recomputes the feature maps of a
+# segment, uses them, and goes on to the segment before it. These are the waves in the first view:
+# fewer bytes, more operations<sup>E1</sup>. PyTorch calls this activation checkpointing
+# (`torch.utils.checkpoint`).
 
 # %%
-best = lesson.predict("08.best")
-
-
-@best.then
-def move_k():
-    chain = chains.alike(100)
-    return views.memory(chain, 2500, "sgd", recompute="every", k=2, only=("k",))
-
-
-best
+lesson.predict("08.best")
 
 # %% tags=["solution"]
-best.guess("9.2", because="every 10th is kept").revise(5).reveal()
+lesson.predict("08.best").guess("9.2", because="every 10th is kept").revise(5).reveal()
 
 # %%
 lesson.change("08.hundred")
 
 # %% tags=["solution"]
-lesson.change("08.hundred").guess("again").reveal()
+lesson.change("08.hundred").guess("half").reveal()
 
 # %% [markdown]
-# ## How often must a layer run?
+# Does recompute change the result? Here a network with dropout and batch norm is trained both ways.
+# Dropout draws the same values again; batch norm reuses its mean, and updates its running
+# statistics only once:
 
 # %%
-runs = lesson.predict("08.runs")
+from memlab.lesson import chains, digits
 
-
-@runs.then
-def the_same_bits():
-    step = memlab.training_step(digits.network(), "momentum").keep("gradients")
-    plain, again = memlab.run(step, 32), memlab.run(memlab.recompute(step), 32)
-    for what in ("gradients", "parameters"):
-        one, other = getattr(plain, what), getattr(again, what)
-        print(f"the same {what}, bit for bit:", all((one[n] == other[n]).all() for n in one))
-    print("run again:", ", ".join(op.layer for op in again.step.ops if " again" in op.name))
-    print(f"residual {again.residual} B")
-
-
-runs
-
-# %% tags=["solution"]
-runs.guess(20).revise("2.0").reveal()
+step = memlab.training_step(digits.network(), "momentum").keep("gradients")
+plain, again = memlab.run(step, 32), memlab.run(memlab.recompute(step), 32)
+for what in ("gradients", "parameters"):
+    one, other = getattr(plain, what), getattr(again, what)
+    print(f"the same {what}, bit for bit:", all((one[n] == other[n]).all() for n in one))
 
 # %% [markdown]
-# More: [the fastest schedule](appendix/slots.ipynb)<sup>E2</sup>.
-#
 # ## What does half of the saving cost?
 #
-# The 21 stages of ResNet-50 are a **chain**. A schedule says which stages run when, and what is
-# kept<sup>E6</sup>.
+# The 21 stages of ResNet-50 form a **chain**. A schedule says which stages run again, and which
+# feature maps are kept<sup>E6</sup>. The fastest schedules for all peaks are the **frontier**.
 
 # %%
-half = lesson.predict("08.half")
-
-
-@half.then
-def bytes_against_time():
-    return views.techniques(memlab.training_step(resnet), 32, stop=3, guess=half.option)
-
-
-half
+lesson.predict("08.half")
 
 # %% tags=["solution", "picture-frontier"]
-half.guess("half").revise("less").reveal()
+lesson.predict("08.half").guess("half").revise("less").reveal()
 
 # %% [markdown]
-# More: [inside a stage](appendix/exact.ipynb).
+# More: [inside a stage](appendix/exact.ipynb), and [a long chain with few
+# checkpoints](appendix/slots.ipynb)<sup>E2</sup>.
 
 # %%
-stages = lesson.predict("08.stages")
-
-
-@stages.then
-def waves_of_a_gpt():
-    return views.recompute("gpt_small", k=1, batch=32)
-
-
-stages
+lesson.predict("08.stages")
 
 # %% tags=["solution", "picture-gpt"]
-stages.guess("same").revise("more").reveal()
+lesson.predict("08.stages").guess("same").revise("more").reveal()
 
 # %% [markdown]
 # ## Exercise: choose the checkpoints
 #
-# **Worked.** 6 linear layers, 250 samples; the third map is the checkpoint. **Shapes:** 250·60 to
-# 250·10 values. **Bytes:** 4 each. **Lifetime:** the third waits for its backward, and so do the
-# last 3: they are not dropped. The first 2 are made again later. **Peak:** the larger of two sums:
-# the third and the last 3, or, when these are gone, the first 2.
+# **Worked.** 6 linear layers, 250 samples; the third feature map is the checkpoint. **Shapes:**
+# 250·60 to 250·10 values. **Bytes:** 4 for each value. **Lifetime:** the third feature map waits
+# for its backward, and so do the last 3, which are not dropped. The first 2 are recomputed later.
+# **Peak:** the larger of two sums. First the third feature map and the last 3 are in memory. When
+# these 4 are freed, the first 2 are.
 
 # %%
 maps = [4 * 250 * features for features in (60, 50, 40, 30, 20, 10)]
@@ -150,8 +119,8 @@ each = memlab.plan(memlab.recompute(step, "keep", layers=["fc3"]))
 print(f"by hand {alive(maps, [2]):,} B, planned {chains.held(each):,} B of {sum(maps):,} B")
 
 # %% [markdown]
-# **Alone.** Choose, with `alive` at hand. Your choice is planned, and scored against the least that
-# is possible:
+# **Alone.** Write a function that chooses; it may use `alive`. Your choice is planned, and compared
+# with the best choice:
 
 # %%
 exercise = lesson.exercise("08.checkpoints")
@@ -185,11 +154,11 @@ exercise.check(checkpoints)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Time here is planned by the clock. Measured: `views.techniques(step, 8, measure=True)`.
+# - Time is planned here. `views.techniques(step, 8, measure=True)` measures it.
 # - The floor stays: parameters, gradients, the optimizer's state.
-# - Attention's matrices alone can be made again<sup>F4</sup>, or never stored: **fused** attention
-#   goes by tiles, and stores 1 number for each row<sup>F5</sup>.
-# - Maps that wait in host memory: lesson 09.
+# - Attention can recompute only its matrices<sup>F4</sup>, or never store them: **fused** attention
+#   works in tiles, and stores 1 number for each row<sup>F5</sup>.
+# - Feature maps can also wait in host memory: lesson 09.
 #
 # Sources: E1, E2, E6, F4, F5.
 
@@ -205,12 +174,12 @@ lesson.predict("08.case").guess("11 GB").revise("6 GB").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A map that can be made again need not be kept. The results are the same, bit for bit.
-# - Every √n-th map: about 2·√n maps instead of n, for one more forward.
-# - Drop first what takes many bytes and little work.
-# - A stage that holds much and hands on little gains most: so does a block of a transformer.
+# - A feature map that can be recomputed need not be kept. The results are the same, bit for bit.
+# - Keep every √n-th feature map: about 2·√n are in memory instead of n, for one more forward.
+# - First drop the feature maps that take many bytes and little work.
+# - A stage with large internals and a small output gains most, such as a block of a transformer.
 #
-# Next: [09 Offload](09_offload.ipynb). What if the maps wait in host memory?
+# Next: [09 Offload](09_offload.ipynb). What if the feature maps wait in host memory?
 
 # %% tags=["numbers"]
 {

@@ -91,8 +91,8 @@ lesson.predict("12.optimizer").guess("fewer", because="half the feature maps").r
 ).reveal()
 
 # %% [markdown]
-# `torch.autocast` would not help here either: it computes in 16 bits and saves bytes of
-# activations, but parameters, gradients and the state of Adam stay in fp32.
+# `torch.autocast` computes in 16 bits and saves bytes of activations. Parameters, gradients and the
+# state of Adam stay in fp32, so a peak in the update stays where it is.
 #
 # ## Will it fit?
 

@@ -280,12 +280,12 @@ def _own(place: str) -> dict[str, Any]:
 
 
 def doctor(options: Options) -> int:
-    """Check this machine, and say how to mend each problem."""
-    from memlab import doctor as clinic
+    """Check this machine, and say how to fix each problem."""
+    from memlab import setup_checks
 
-    checks = clinic.examine()
-    _show(options, [asdict(check) for check in checks], clinic.report(checks))
-    return clinic.exit_code(checks)
+    checks = setup_checks.examine()
+    _show(options, [asdict(check) for check in checks], setup_checks.report(checks))
+    return setup_checks.exit_code(checks)
 
 
 def lab(options: Options) -> int:

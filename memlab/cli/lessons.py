@@ -4,7 +4,8 @@
 `my/` of a checkout, which git ignores, and where memlab was installed from a wheel, in the folder
 `memlab-lessons` of the folder that `memlab lab` is called in.
 A file that is there already is never written again: delete or rename it to get a fresh copy.
-The glossary alone follows the lessons. A learner's progress is kept there too, unless the
+The glossary alone follows the lessons. `AGENTS.md` beside the copies tells an AI assistant to be a
+tutor there. A learner's progress is kept there too, unless the
 environment names another file or, being empty, none. With `MEMLAB_LANGUAGE=zh` the lessons that are
 translated are copied to the folder `zh` there.
 """
@@ -23,6 +24,8 @@ from memlab.lesson_folders import CHECKOUT, LESSONS, PACKAGE, requirement
 
 BESIDE = ("appendix", "data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"
+TUTOR, RULES = PACKAGE / "cli" / "tutor.md", "AGENTS.md"
+"""Rules for AI assistants, and the name under which assistants look for them."""
 OWN = "memlab-lessons"
 """A learner's folder, where there is no checkout."""
 CONFIG_PATH = "JUPYTER_CONFIG_PATH"
@@ -52,6 +55,7 @@ def lab(arguments: list[str]) -> int:
         return _refuse(NO_JUPYTERLAB.format(where=where, python=sys.executable, what=what))
     mine = learners_folder()
     copy_lessons(LESSONS, mine)
+    write_rules(mine)
     print(OPENED.format(folder=mine), flush=True)
     if translated := ", ".join(path.relative_to(LESSONS).as_posix() for path in _own(LESSONS)):
         print(TRANSLATED.format(language=strings.language(), names=translated), flush=True)
@@ -97,6 +101,16 @@ def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
         atomic_files.write(target, cleared(content) if source.suffix == ".ipynb" else content)
         new.append(target)
     return new
+
+
+def write_rules(mine: Path) -> bool:
+    """Write the rules for AI assistants beside the copies, unless a file of that name is there.
+    Return True if they were written."""
+    if (mine / RULES).exists():
+        return False
+    mine.mkdir(parents=True, exist_ok=True)
+    atomic_files.write(mine / RULES, TUTOR.read_bytes())
+    return True
 
 
 def _to_copy(lessons: Path) -> list[Path]:

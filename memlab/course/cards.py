@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cache, cached_property, partial
 from html import escape
 from math import ceil
+from time import monotonic
 from typing import Any
 
 from ipywidgets import HTML, VBox
@@ -67,6 +68,10 @@ class PredictionCard(Widget):
         self.picture = reveals.picture_of(card.topic.name)
         super().__init__()
         card.watch(self._follow)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.card.parts
 
     @property
     def entered(self) -> str:
@@ -299,14 +304,21 @@ class PredictionCard(Widget):
             self.slot.outputs = (working(self.card.topic),)
             try:
                 self.refresh()
-                for key, function in functions.items():
-                    if key not in self._followed:
-                        self._followed[key] = outputs_of(function, self.card.topic.name)
+                with reveals.progress_told(partial(self._show_progress, monotonic())):
+                    for key, function in functions.items():
+                        if key not in self._followed:
+                            self._followed[key] = outputs_of(function, self.card.topic.name)
             finally:
                 self.slot.outputs = self._outputs()
         else:
             self.slot.outputs = self._outputs()
         return list(self.slot.outputs)
+
+    def _show_progress(self, begun: float, what: str, done: int, total: int) -> None:
+        """Show how far the picture under the answer is, with the seconds since it was begun."""
+        parts = {"what": what, "done": done, "total": total, "seconds": round(monotonic() - begun)}
+        text = strings.get("card.control.progress", **parts, about=self.card.topic.seconds)
+        self.slot.outputs = (_waiting(text, f' value="{done}" max="{total}"'),)
 
     def _functions(self) -> dict[tuple[Callable[..., Any], int], Callable[[], Any]]:
         """Return the functions whose outputs stand under the current answer, by a key: the picture,
@@ -347,8 +359,14 @@ def busy(topic: Question) -> str:
 def working(topic: Question) -> Output:
     """Return the text shown while an answer is computed as an output of a cell,
     with a moving bar."""
-    text = busy(topic)
-    data = {"text/plain": text, "text/html": f"<p>{escape(text)} <progress></progress></p>"}
+    return _waiting(busy(topic))
+
+
+def _waiting(text: str, share: str = "") -> Output:
+    """Return a text with a bar as an output of a cell; the attributes ``share`` say how much of the
+    bar is filled, and it moves without them."""
+    bar = f"<progress{share}></progress>"
+    data = {"text/plain": text, "text/html": f"<p>{escape(text)} {bar}</p>"}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
@@ -434,7 +452,8 @@ def _button(name: str, label: str, topic: Question) -> Control:
     label = strings.get(f"card.control.{label}")
     works = name in ("lock", "revise", "reveal")
     waits = busy(topic) if works else label
-    return Control("button", name, label, place="below", busy=waits)
+    return Control("button", name, label, place="below", busy=waits,
+                   seconds=topic.seconds * works)  # fmt: skip
 
 
 # -- what a reveal shows --------------------------------------------------------------------------
@@ -518,7 +537,7 @@ def _verdict(turn: Attempt) -> Iterator[tuple[str, str, str, str]]:
         ("revision", sentences.revised(turn), turn.second, ""),
     ):
         if verdict is not None:
-            kind = "right" if verdict.right else "guess"
+            kind = "right" if verdict.right else key
             yield kind, strings.get(f"card.{key}"), given, reason
     if turn.revealed and (origin := sentences.origin(turn)):
         yield "origin", "", origin, ""

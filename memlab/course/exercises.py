@@ -25,6 +25,10 @@ class ExerciseCard(Widget):
         super().__init__()
         exercise.watch(self.refresh)
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.exercise.parts
+
     def heading(self) -> tuple[str, str]:
         lead = strings.get("exercise.heading", name=self.exercise.task.function)
         return lead, self.exercise.marked_text().removeprefix(lead).strip()

@@ -92,7 +92,7 @@ def change(name: str) -> Card:
     call.
 
     Args:
-        name: the lesson, a point, and the name of the question: ``"02.twice"``.
+        name: the lesson, a point, and the name of the question: ``"01.gelu"``.
 
     Returns:
         The card; a notebook shows it as a widget with the question.
@@ -101,8 +101,8 @@ def change(name: str) -> Card:
         InputError: there is no question of that name, or it is of another kind.
 
     >>> from memlab import lesson
-    >>> lesson.change("02.twice").name
-    'twice'
+    >>> lesson.change("01.gelu").name
+    'gelu'
     """
     return _card(Purpose.CHANGE, name)
 

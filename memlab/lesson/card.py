@@ -49,6 +49,11 @@ class Card:
         return self.topic.name.partition(".")[2]
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """Parts of the texts (``strings.part_of``) that the card is told in, in one language."""
+        return f"ask.{self.topic.name}", "card"
+
+    @property
     def now(self) -> Attempt:
         """The current attempt: the last one of ``rounds``."""
         return self.rounds[-1]
@@ -228,7 +233,8 @@ class Card:
     def text(self) -> str:
         """Return the card as text: the question, and the part of the answer that is shown so
         far."""
-        return sentences.card_text(self.rounds)
+        with strings.speaking(*self.parts):
+            return sentences.card_text(self.rounds)
 
     def __str__(self) -> str:
         return self.recall().text()

@@ -50,6 +50,12 @@ class Exercise:
         """Notes that were shown so far: hints, a solution."""
         self._watching: list[Callable[[], None]] = []
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Parts of the texts (``strings.part_of``) that the exercise is told in, in one
+        language."""
+        return f"task.{self.task.name}", "exercise"
+
     def watch(self, listener: Callable[[], None]) -> None:
         """Call a function, without arguments, after every hint and after the solution."""
         self._watching.append(listener)
@@ -73,11 +79,12 @@ class Exercise:
     def marked_text(self) -> str:
         """Return the task as text with the marks of code and bold words, for a widget."""
         name = self.task.function
-        lines = [
-            f"{strings.get('exercise.heading', name=name)} {self.task.wording('task')}",
-            strings.get("exercise.wanted", call=exercise_check.call(self.task)),
-            self._how(),
-        ]
+        with strings.speaking(*self.parts):
+            lines = [
+                f"{strings.get('exercise.heading', name=name)} {self.task.wording('task')}",
+                strings.get("exercise.wanted", call=exercise_check.call(self.task)),
+                self._how(),
+            ]
         return "\n".join(lines)
 
     def _how(self) -> str:
@@ -108,7 +115,8 @@ class Exercise:
         """
         named = f"{self.task.lesson}.{getattr(function, '__name__', '')}"
         task = _EXERCISES[named].task if named in _EXERCISES else tasks().get(named, self.task)
-        report = exercise_check.check(task, function, seed)
+        with strings.speaking(f"task.{task.name}", "exercise"):
+            report = exercise_check.check(task, function, seed)
         if report.attempted:
             progress.checked(task.name, report.passed)
         return report
@@ -120,10 +128,11 @@ class Exercise:
         last = self.degree == self.task.hints
         self.degree = min(self.degree + 1, self.task.hints)
         progress.hinted(self.task.name, self.degree)
-        text = plain(self.task.wording(f"hint.{self.degree}"))
         degrees = {"degree": self.degree, "degrees": self.task.hints}
-        sentence = strings.get("exercise.hint", text=text, **degrees)
-        note = strings.get("exercise.last_hint") if last and not self.task.texts else ""
+        with strings.speaking(*self.parts):
+            text = plain(self.task.wording(f"hint.{self.degree}"))
+            sentence = strings.get("exercise.hint", text=text, **degrees)
+            note = strings.get("exercise.last_hint") if last and not self.task.texts else ""
         return self._give(Note(f"{sentence}\n{note}".rstrip()))
 
     def solution(self) -> Note:

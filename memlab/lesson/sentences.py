@@ -154,13 +154,18 @@ def diagnoses(turn: Attempt) -> list[str]:
 
 
 def corrections(turn: Attempt) -> list[str]:
-    """Return the diagnoses of the wrong guesses alone."""
+    """Return the diagnoses of the wrong guesses alone. What the first one says about both is not
+    said twice."""
     verdicts = [verdict for verdict in (turn.verdict, turn.second) if verdict is not None]
-    return [
+    lines = [
         line
         for line, verdict in zip(diagnoses(turn), verdicts, strict=True)
         if not verdict.right or verdict.unit
     ]
+    if lines[1:]:
+        _, _, thought = lines[0].partition(". ")
+        lines[1] = lines[1].removesuffix(f" {thought}") if thought else lines[1]
+    return lines
 
 
 def seen(turn: Attempt) -> str:

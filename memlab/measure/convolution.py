@@ -20,6 +20,7 @@ from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.measure.processor import (
     MOST,
+    Progress,
     Way,
     blas,
     caches,
@@ -88,12 +89,13 @@ def find(source: str | Network, layer: str) -> ConvolutionCase:
 def measure(
     case: ConvolutionCase, batch: int = 1, algorithms: Iterable[str] = tuple(on("cpu")),
     threads: int = 1,
-    most: int = MOST, progress: bool = False,
+    most: int = MOST, progress: bool | Progress = False,
 ) -> Comparison:  # fmt: skip
     """Time the forward of a convolution on drawn values, by several algorithms and by PyTorch
     where it is installed.
 
-    ``most`` limits the samples of each; a few seconds in all, but for large layers.
+    ``most`` limits the samples of each; a few seconds in all, but for large layers. ``progress``
+    is that of ``memlab.measure.processor.settled``.
 
     Raises:
         InputError: no such algorithm, none that computes the layer, or more bytes than are free.

@@ -34,6 +34,8 @@ LONG = 0.5
 LEAST, MOST, SPREAD = 5, 15, 0.04
 """Samples of a shorter call have settled when there are ``LEAST`` and their middle half lies within
 ``SPREAD`` of the median, or when there are ``MOST``."""
+Progress = Callable[[str, int, int], None]
+"""Function that is told what is measured, how many are done, and of how many."""
 M_MMAP_MAX, M_TRIM_THRESHOLD = -4, -1
 MAPPED, TRIMMED = 65_536, 128 * 1024
 """What both are where nobody has set them."""
@@ -97,16 +99,18 @@ def timed(
 
 def settled(
     ways: Mapping[str, Way], most: int = MOST, shortest: float = 0.0, threads: int = 1,
-    progress: bool = False,
+    progress: bool | Progress = False,
 ) -> dict[str, Samples]:  # fmt: skip
     """Time ways that are compiled already, interleaved, with as few samples as are stable.
 
-    The time is the processor's on one thread, and that on the wall on several.
+    The time is the processor's on one thread, and that on the wall on several. ``progress`` shows
+    a bar, or is told before each sample how many ways are settled.
     """
+    tell = progress if callable(progress) else None
     clock = process_time if threads == 1 else perf_counter
     samples: dict[str, Samples] = {}
     counts, limits = dict.fromkeys(ways, 1), dict.fromkeys(ways, most)
-    bar = tqdm(delay=1, disable=not progress, leave=False, unit=" samples")
+    bar = tqdm(delay=1, disable=progress is not True, leave=False, unit=" samples")
     with set_apart(), bar:
         for name, way in ways.items():
             bar.set_description(name)
@@ -119,6 +123,8 @@ def settled(
             first, turn = turn % len(moving), turn + 1
             for name in moving[first:] + moving[:first]:
                 bar.set_description(name)
+                if tell:
+                    tell(name, len(ways) - len(moving), len(ways))
                 seconds = once(partial(_repeat, ways[name], counts[name]), clock=clock)
                 samples[name] += (seconds / counts[name],)
                 bar.update()

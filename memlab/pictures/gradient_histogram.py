@@ -211,7 +211,7 @@ def gradient_histogram(
 
     >>> view = memlab.views.gradient_histogram([1e-8, 1e-3], "fp16", scale=1024)
     >>> print(view.sentences[0])
-    In fp16, 1 of 2 gradients that are not 0 become 0: 50 %. 0 become infinite.
+    In fp16, 1 of 2 nonzero gradients become 0: 50 %. 0 become infinite.
 
     Args:
         gradients: a run in fp32 with ``keep="gradients"``, or arrays, also by name.

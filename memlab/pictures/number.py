@@ -388,7 +388,7 @@ class NumberBits(View[FormattedNumber]):
 
     >>> view = memlab.views.number("0.1", "bf16")
     >>> print(str(view).split("\n")[0])
-    0.1 in bf16: 16 bits, of them 1 for the sign, 8 for the exponent, 7 for the mantissa.
+    0.1 in bf16: 16 bits, 1 for the sign, 8 for the exponent, 7 for the mantissa.
     """
 
     name, made_by, widest = "number", "number", 820

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from memlab import optimizers, strings, units
-from memlab.errors import InputError
+from memlab.errors import InputError, true_or_false
 from memlab.formats import FORMATS, STORED
 from memlab.ledger.ledger import evaluate
 from memlab.networks import zoo
@@ -265,7 +265,7 @@ class Precision:
     @property
     def origin(self) -> StorageChoice:
         """Choice that the user starts from."""
-        return self.ways[STARTS.index(self.start)]
+        return next(way for way in self.ways if way.name == self.start)
 
     @property
     def now(self) -> StorageChoice:
@@ -277,7 +277,11 @@ class Precision:
         """Return the finding: the choice, and what it changes."""
         if self.changed:
             what = listed(self.changed)
-            return text_of("finding.yours", what=what), ", ".join(self._clauses())
+            clauses = self._clauses()
+            said = (
+                text_of("finding.two", first=clauses[0], second=clauses[1]) if clauses[1:] else ""
+            )
+            return text_of("finding.yours", what=what), said or clauses[0]
         if self.now is self.first:
             return text_of("finding.way", name=self.start), text_of(
                 "finding.first", bytes=self.now.digits
@@ -391,14 +395,16 @@ def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:
 
 
 def precision_of(
-    network: Network, optimizer: str, batch: int, start: str, chosen: Formats
+    network: Network, optimizer: str, batch: int, start: str, chosen: Formats, others: bool = True
 ) -> Precision:
-    """Return the study of some formats. ``chosen`` holds the formats of ``OFFERED``, by role.
+    """Return the study of some formats. ``chosen`` holds the formats of ``OFFERED``, by role;
+    without ``others`` there is no starting mode beside fp32 and ``start``.
 
     Raises:
         InputError: formats that ``memlab.precision`` or ``memlab.eight_bit_states`` refuses.
     """
-    recipes = {name: recipe(network, optimizer, name, {}) for name in STARTS}
+    recipes = {name: recipe(network, optimizer, name, {}) for name in STARTS
+               if others or name in (start, STARTS[0])}  # fmt: skip
     changed = tuple(_change(role, chosen[role]) for role in OFFERED
                     if role in chosen and chosen[role] != usual(start)[role])  # fmt: skip
     if changed:
@@ -443,7 +449,7 @@ class FormatsByRole(SteadyView[Precision]):
 
     >>> view = memlab.views.precision("resnet18")
     >>> print(str(view).split("\n")[0])
-    In mixed fp16 maps halve, the model state does not
+    In mixed fp16 activations halve, and the model state does not
     """
 
     name, made_by = "precision", "precision"
@@ -483,6 +489,10 @@ class FormatsByRole(SteadyView[Precision]):
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, stays=True, code="always",
     )  # fmt: skip
+    others = Setting[bool](
+        doc="whether the formats that it does not start from have a row too", default=True,
+        check=lambda given: true_or_false("others", given), fixed=True,
+    )  # fmt: skip
     numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(
         doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False
@@ -499,7 +509,7 @@ class FormatsByRole(SteadyView[Precision]):
 
     def study(self, now: State) -> Precision:
         chosen = {role: getattr(now, role) for role in OFFERED}
-        return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen)
+        return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen, now.others)
 
     def needs(self, now: State, rows: Precision) -> Needs:
         return tuple(max(way.totals[side] for way in rows.ways) for side in (0, 1))

@@ -502,12 +502,13 @@ def _schedules_of(now: State) -> Schedules:
 
 
 def stops(schedules: Schedules) -> list[int]:
-    """Return the budgets in bytes at which a slider stops: the least peak, then round ones to the
+    """Return the budgets in bytes at which a slider stops: the least peak, round ones, and the
     plain peak."""
     plain, least = schedules.plain.peak, schedules.frontier[0].peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
     step = next(step for step in steps if plain - least <= STOPS * step)
-    return [least, *(step * at for at in range(least // step + 1, -(-plain // step) + 1))]
+    between = (step * at for at in range(least // step + 1, -(-plain // step)))
+    return list(dict.fromkeys([least, *between, plain]))
 
 
 def _halfway(now: State) -> int:
@@ -600,8 +601,9 @@ class Recompute(View[Waves]):
 
     def buttons(self, now: State) -> dict[str, str]:
         mode = "by_budget" if now.budget is None else "by_k"
+        modes = {"mode": mode} if {"k", "budget"} <= {*now.only} or not now.only else {}
         offered = self.presets if now.what.name in NETWORKS else ()
-        return {"mode": mode, **{name: name for name in ("start", *offered, "copy")}}
+        return modes | {name: name for name in ("start", *offered, "copy")}
 
     def on_action(self, now: State, name: str, value: object) -> State | None:
         if name == "mode":
@@ -773,7 +775,8 @@ def _part_names(waves: Waves) -> Iterator[Mark]:
     first = waves.others[0].parts
     floor = sum(first[name] for name in FLOOR)
     yield ChartText(TIME + GAP, floor / 2, text_of("floor"), 11, "end", dx=-4, dy=4)
-    yield ChartText(TIME + GAP, floor + first["kept"] / 2, text_of("kept"), 11, "end", dx=-4, dy=4)
+    place = TIME + GAP, floor + first["kept"] / 2, "end", -4
+    yield Label(text_of("kept"), [(*place, dy) for dy in (4, -10, -22)], 11)
 
 
 # -- below them: what runs again, time, k ---------------------------------------------------------

@@ -162,7 +162,7 @@ def running_sum(format: str | Format = "fp16", count: int = 4096, value: float =
 
     >>> view = memlab.views.running_sum("fp16", count=4096)
     >>> print(view.sentences[0])
-    One by one in fp16, the sum stays at 2,048 from 2,048 values on. Exact: 4,096.
+    Added one by one in fp16, the sum stays at 2,048 after 2,048 values. Exact: 4,096.
 
     Args:
         format: number format of the values and of the sums, at most 32 bits.

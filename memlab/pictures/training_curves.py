@@ -19,6 +19,7 @@ from memlab.pictures.draw.page import Page, report
 from memlab.pictures.draw.scale import LogScale, Scale, counts, counts_over, ratios_around
 from memlab.pictures.draw.table import Paragraphs, SideBySide, Table
 from memlab.pictures.draw.text import shortened, wrap
+from memlab.pictures.values import timings
 from memlab.pictures.values.number_text import figure, share
 from memlab.pictures.values.recordable import Recordable
 from memlab.runtime.training import History
@@ -101,9 +102,11 @@ class TrainingCurve:
 
 @dataclass(frozen=True, repr=False)
 class TrainingCurves(Recordable):
-    """Losses over the steps of some trainings, and their test errors at the end."""
+    """Losses over the steps of some trainings, and their test errors at the end. The ``machine``
+    that trained them is named where it is known."""
 
     curves: tuple[TrainingCurve, ...]
+    machine: timing.Machine | None = None
 
     @property
     def lines(self) -> list[timing.BenchmarkLine]:
@@ -141,7 +144,8 @@ class TrainingCurves(Recordable):
     @property
     def notes(self) -> list[str]:
         counts = sorted({(curve.history.last, curve.history.epochs) for curve in self.curves})
-        return [text_of("note", last=last, epochs=epochs) for last, epochs in counts]
+        where = [timings.where(self.machine)] if self.machine else []
+        return [*(text_of("note", last=last, epochs=epochs) for last, epochs in counts), *where]
 
     def page(self) -> Page:
         up = ratios_around((loss for curve in self.curves for _, loss in curve.points), figure)
@@ -206,7 +210,9 @@ def _errors(curves: list[TrainingCurve], high: float) -> Chart:
     return bars(rows, across, high / len(curves), text_of("head.error"))
 
 
-def training_curves(histories: Mapping[str, History]) -> TrainingCurves:
+def training_curves(
+    histories: Mapping[str, History], machine: timing.Machine | None = None
+) -> TrainingCurves:
     """Show trainings beside each other: losses over the steps, and test errors at the end.
 
     >>> history = memlab.History("a step", 32, (2.0, 1.0, 0.5), (0.9, 0.25), peak=4096, seconds=1.0)
@@ -217,11 +223,12 @@ def training_curves(histories: Mapping[str, History]) -> TrainingCurves:
     Args:
         histories: 1 to 10 results of ``memlab.train`` by their names:
             ``{"fp32": memlab.train(network, data), ...}``.
+        machine: machine that trained them, named below the picture; not named if not given.
 
     Raises:
         InputError: no training, too many, or something else.
     """
-    return TrainingCurves(_trainings(histories))
+    return TrainingCurves(_trainings(histories), machine)
 
 
 def _trainings(histories: object) -> tuple[TrainingCurve, ...]:

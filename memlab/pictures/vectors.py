@@ -352,7 +352,7 @@ class FilledVectors(View[Vectors]):
 
     >>> view = memlab.views.vectors("resnet50", batch=32)
     >>> print(view.rows.headline)
-    32 images fill the linear layer. *The convolution had little to gain*
+    32 images fill the linear layer. *One image already filled most of the convolution*
     >>> view.rows.at(batch=1)[0].share
     '97 %'
     """

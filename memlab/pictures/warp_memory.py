@@ -18,7 +18,8 @@ from functools import cached_property
 from itertools import groupby, pairwise
 from math import prod
 
-from memlab import strings, units
+from memlab import formats, strings, units
+from memlab.errors import known
 from memlab.kernels.formulas.windows import source
 from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
@@ -40,15 +41,17 @@ WARP = 32
 SECTOR, LINE = 32, 128
 """Bytes of a sector and of a line."""
 FP32 = 4
-CELLS = LINE // FP32
-"""Number of values of a line."""
+"""Bytes of a value in fp32."""
+FORMATS = ("fp64", "fp32", "fp16", "bf16", "int8")
 LOAD, STORE = SIDES = "load", "store"
 ROW, COLUMN = ORDERS = "row", "column"
 STRIDES = (1, 2, 4)
-PITCH, ROOM = 9, 56
-"""Pixels from line to line, and for the numbers of the threads behind them."""
-SECTORS, VALUES, GAP = LINE // SECTOR, SECTOR // FP32, 1
-"""Sectors of a line, values of a sector, and what is free between two sectors, in values."""
+PITCH, ALONE, ROOM = 9, 18, 56
+"""Pixels from line to line with both orders and with one, and for the numbers of the threads."""
+SECTORS, GAP = LINE // SECTOR, 4
+"""Sectors of a line, and what is free between two sectors, in bytes."""
+WIDE = LINE + GAP * (SECTORS - 1)
+"""Width of a drawn line, in bytes."""
 NARROW = 700
 """Pixels of a page below which the stores stand below the loads."""
 PAINT = {LOAD: PAINTS[Role.FEATURE_MAP], STORE: PAINTS[Role.WORKSPACE]}
@@ -59,7 +62,7 @@ Place = tuple[float, float, float, float]
 def moved(addresses: Iterable[int]) -> int:
     """Bytes that move between memory and a warp: every 32-byte sector with an accessed value, once.
 
-    The values have 4 or 8 bytes and cross no border of a sector.
+    The values have 1 to 8 bytes and cross no border of a sector.
 
     Args:
         addresses: first byte of each value, from the beginning of an array, which CUDA lets begin
@@ -95,8 +98,8 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLine:
-    """A line of 128 B of an array: its first byte, the values accessed in it, and the threads that
-    do."""
+    """A line of 128 B of an array: its first byte, the first bytes within the line of the values
+    accessed in it, and the threads that do."""
 
     start: int
     cells: tuple[int, ...]
@@ -105,15 +108,19 @@ class MemoryLine:
     @property
     def sectors(self) -> tuple[int, ...]:
         """Numbers of those of its 4 sectors that move."""
-        return tuple(sorted({cell * FP32 // SECTOR for cell in self.cells}))
+        return tuple(sorted({cell // SECTOR for cell in self.cells}))
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Either the loads of a warp or its stores: pairs of a thread's number and a byte address."""
+    """Either the loads of a warp or its stores: pairs of a thread's number and a byte address.
+
+    ``each`` is the number of bytes of a value.
+    """
 
     name: str
     accesses: tuple[tuple[int, int], ...]
+    each: int = FP32
 
     @property
     def addresses(self) -> list[int]:
@@ -128,7 +135,7 @@ class Side:
     @property
     def used(self) -> int:
         """Bytes that the threads ask for, each once."""
-        return FP32 * len(set(self.addresses))
+        return self.each * len(set(self.addresses))
 
     @property
     def lines(self) -> list[MemoryLine]:
@@ -137,7 +144,7 @@ class Side:
         ordered = sorted((address, thread) for thread, address in self.accesses)
         for number, accesses in groupby(ordered, key=lambda access: access[0] // LINE):
             addresses, threads = zip(*accesses, strict=True)
-            cells = dict.fromkeys((address - number * LINE) // FP32 for address in addresses)
+            cells = dict.fromkeys(address - number * LINE for address in addresses)
             lines.append(MemoryLine(number * LINE, tuple(cells), threads))
         return lines
 
@@ -159,28 +166,30 @@ class Side:
 class Warp:
     """A warp that lowers a part of one image, in one order of threads.
 
-    ``number`` counts the warps of the image from 0.
+    ``number`` counts the warps of the image from 0, ``each`` is the number of bytes of a value.
     """
 
     node: Node
     order: str
     number: int
+    each: int = FP32
 
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
         """Threads of the warp that have a value to compute."""
         values = (_in_columns if self.order == COLUMN else _in_rows)(self.node, self.number)
-        return tuple(_thread(self.node, *value) for value in values)
+        return tuple(_thread(self.node, self.each, *value) for value in values)
 
     @cached_property
     def load(self) -> Side:
         """Loads from the image; threads whose value lies in the padding have none."""
-        return Side(LOAD, tuple((t.number, t.load) for t in self.threads if t.load is not None))
+        accesses = ((t.number, t.load) for t in self.threads if t.load is not None)
+        return Side(LOAD, tuple(accesses), self.each)
 
     @cached_property
     def store(self) -> Side:
         """Stores to the lowered matrix."""
-        return Side(STORE, tuple((t.number, t.store) for t in self.threads))
+        return Side(STORE, tuple((t.number, t.store) for t in self.threads), self.each)
 
     @property
     def sides(self) -> dict[str, Side]:
@@ -208,13 +217,16 @@ class Warps:
     """Two warps that lower one image of a layer: one in row order, one in column order.
 
     The layer has its own stride or another one. ``number`` picks the warp, from 0; without it each
-    order shows a warp that no padding reaches.
+    order shows a warp that no padding reaches. ``order`` is the only order that is told; both are
+    if it is empty. ``format`` is the name of the values' number format.
     """
 
     network: Network
     layer: str
     stride: int
     number: int | None = None
+    order: str = ""
+    format: str = "fp32"
 
     @cached_property
     def node(self) -> Node:
@@ -233,9 +245,14 @@ class Warps:
         """Warp in each order, by the name of the order."""
         return {
             order: Warp(self.node, order, inner(self.node, order) if self.number is None
-                        else self.number)
+                        else self.number, formats.find(self.format).nbytes(1))
             for order in ORDERS
         }  # fmt: skip
+
+    @property
+    def shown(self) -> dict[str, Warp]:
+        """Warps that are drawn and told, by the name of their order."""
+        return {n: warp for n, warp in self.orders.items() if self.order in ("", n)}
 
     @property
     def row(self) -> Warp:
@@ -254,12 +271,16 @@ class Warps:
         """Layer, its settings, its input's shape, and the number of the last warp."""
         settings, shape = self.node.layer.describe(), text(self.node.input_shapes[0])
         return text_of("title", network=self.network.title, layer=self.layer, settings=settings,
-                   shape=shape, last=f"{self.last:,}")  # fmt: skip
+                   shape=shape, format=self.format, last=f"{self.last:,}")  # fmt: skip
 
     @property
     def headline(self) -> str:
         """Finding on loads or stores, whichever differ more: ``'Column order moves 8 times the
-        bytes ...'``."""
+        bytes ...'``; the bytes that move, where there is one order."""
+        if self.order:
+            sides = self.orders[self.order].sides
+            sizes = {name: units.exact(side.moved) for name, side in sides.items()}
+            return text_of("one", order=text_of(f"order.{self.order}"), **sizes)
         moved = {name: [self.orders[order].sides[name].moved for order in ORDERS] for name in SIDES}
         ratios = {name: Fraction(max(both), min(both)) for name, both in moved.items() if all(both)}
         name = max(reversed(SIDES), key=lambda name: ratios.get(name, 0))
@@ -272,7 +293,7 @@ class Warps:
 
     @property
     def sentences(self) -> list[str]:
-        sentences = [sentence for warp in self.orders.values() for sentence in warp.sentences]
+        sentences = [sentence for warp in self.shown.values() for sentence in warp.sentences]
         return [f"{self.headline}.", *sentences]
 
 
@@ -359,7 +380,7 @@ def _in_columns(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
             yield number, row, *divmod(place, wide)
 
 
-def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
+def _thread(node: Node, each: int, number: int, row: int, oy: int, ox: int) -> Thread:
     """Return a thread of a warp with its place in the kernel and both addresses."""
     layer, (_, height, width) = conv(node), node.input_shapes[0]
     c, position = divmod(row, layer.kernel**2)
@@ -367,8 +388,8 @@ def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
     settings = layer.stride, layer.padding, layer.dilation
     iy, ix = source(oy, ky, *settings), source(ox, kx, *settings)
     inside = 0 <= iy < height and 0 <= ix < width
-    load = FP32 * ((c * height + iy) * width + ix) if inside else None
-    store = FP32 * ((row * node.shape[1] + oy) * node.shape[2] + ox)
+    load = each * ((c * height + iy) * width + ix) if inside else None
+    store = each * ((row * node.shape[1] + oy) * node.shape[2] + ox)
     return Thread(number, c, ky, kx, oy, ox, load, store)
 
 
@@ -377,7 +398,7 @@ def _thread(node: Node, number: int, row: int, oy: int, ox: int) -> Thread:
 
 def _warps(now: State, number: int | None = None) -> Warps:
     """Return the warps that a state of the view shows, in both orders."""
-    return Warps(now.network, now.layer, now.stride, number)
+    return Warps(now.network, now.layer, now.stride, number, now.order, now.format)
 
 
 class WarpMemory(View[Warps]):
@@ -420,13 +441,20 @@ class WarpMemory(View[Warps]):
         box=True,
         follows=["stride"],
     )
+    format = Select(FORMATS, doc="number format of the values", default="fp32")
+    order: Setting[str] = Setting(
+        doc="``'row'`` or ``'column'``, the only order that is shown; both if not given",
+        default="",
+        check=lambda given: known("order", given, ["", *ORDERS]) if given else "",
+        fixed=True,
+    )
     numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 
     def study(self, now: State) -> Warps:
         return _warps(now, now.warp)
 
     def outline_key(self, now: State) -> object:
-        return now.stride, now.warp
+        return now.stride, now.warp, now.format
 
     def test_state(self, now: State) -> str:
         warps = self.rows_of(now)
@@ -465,7 +493,7 @@ def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
 def _side(sides: Warps, was: Warps | None, name: str) -> PageBlock:
     """Return the block of one side: the bytes that move in each order, and the lines of memory."""
     parts = []
-    for order, warp in sides.orders.items():
+    for order, warp in sides.shown.items():
         side, before = warp.sides[name], was.orders[order].sides[name] if was else None
         step = "" if side.step is None else text_of("next", step=units.exact(side.step))
         head = [
@@ -475,17 +503,19 @@ def _side(sides: Warps, was: Warps | None, name: str) -> PageBlock:
             ),
             Paragraphs(step, 11, dim=True, told=False),
         ]
-        parts.append((Below([*head, _lines(side, before, 6 if step else 6 + LINES[11])]), 1))
+        pitch = ALONE if sides.order else PITCH
+        lines = _lines(side, before, pitch, 6 if step else 6 + LINES[11])
+        parts.append((Below([*head, lines]), 1))
     title = Paragraphs(text_of(f"array.{name}"), 13, bold=True, told=False)
     return Below([title, SideBySide(parts, apart=14, gap=6)], gap=16)
 
 
-def _lines(side: Side, before: Side | None, gap: float) -> Chart:
+def _lines(side: Side, before: Side | None, pitch: float, gap: float) -> Chart:
     """Return a chart of memory lines, with the sectors that move and the values that are used."""
     lines, moves = side.lines, _sectors(side)
-    still = [_cells(n, y, 0, VALUES) for y in range(len(lines)) for n in range(SECTORS)]
+    still = [_cells(n, y, 0, SECTOR) for y in range(len(lines)) for n in range(SECTORS)]
     used = [
-        _cells(cell // VALUES, y, cell % VALUES, 1)
+        _cells(cell // SECTOR, y, cell % SECTOR, side.each)
         for y, line in enumerate(lines)
         for cell in line.cells
     ]
@@ -493,7 +523,7 @@ def _lines(side: Side, before: Side | None, gap: float) -> Chart:
                          Rects(moves, "rule"), *_line_facts(side, lines)]  # fmt: skip
     gone = [place for place in _sectors(before) if place not in moves] if before else []
     long = max(len(lines), 1)
-    return Chart(Scale(0, CELLS + GAP * (SECTORS - 1)), Scale(long, 0), marks, PITCH * long,
+    return Chart(Scale(0, WIDE), Scale(long, 0), marks, pitch * long,
                  left=1, right=ROOM, gap=gap, previous=[Rects(gone)] if gone else [])  # fmt: skip
 
 
@@ -504,24 +534,23 @@ def _line_facts(side: Side, lines: list[MemoryLine]) -> Iterator[Mark]:
         shares = {"sectors": len(line.sectors), "values": len(line.cells)}
         more = text_of("fact", **shares, threads=span(line.threads))
         fact = Fact(f"{text_of('table.line')} {line.start:,}", more=more)
-        yield Rect(0, CELLS + GAP * (SECTORS - 1), y, y + 1, "target", fact=fact)
+        yield Rect(0, WIDE, y, y + 1, "target", fact=fact)
     if side.name == STORE and 1 < len(lines) == len(side.accesses):
         for y, line in ((0, lines[0]), (len(lines) - 1, lines[-1])):
             label = text_of("number", number=line.threads[0])
-            yield ChartText(CELLS + GAP * (SECTORS - 1), y + 1, label, 11, dx=7, dy=-1)
+            yield ChartText(WIDE, y + 1, label, 11, dx=7, dy=-1)
 
 
 def _sectors(side: Side) -> list[Place]:
     """Return the rectangles of all sectors that move."""
     return [
-        _cells(sector, y, 0, VALUES) for y, line in enumerate(side.lines) for sector in line.sectors
+        _cells(sector, y, 0, SECTOR) for y, line in enumerate(side.lines) for sector in line.sectors
     ]
 
 
 def _cells(sector: int, y: int, first: int, count: int) -> Place:
-    """Return the rectangle of ``count`` values of a sector from value ``first`` on, in line
-    ``y``."""
-    left = sector * (VALUES + GAP) + first
+    """Return the rectangle of ``count`` bytes of a sector from byte ``first`` on, in line ``y``."""
+    left = sector * (SECTOR + GAP) + first
     return (left, left + count, y + 0.1, y + 0.8)
 
 
@@ -532,7 +561,7 @@ def _line_tables(sides: Warps, name: str, drawn: bool) -> PageBlock:
     """Return tables of every line in both orders: first byte, moved sectors (``'#..#'``), values,
     threads."""
     tables: list[PageBlock] = []
-    for order, warp in sides.orders.items():
+    for order, warp in sides.shown.items():
         rows = [
             [
                 f"{line.start:,}",

@@ -5,14 +5,19 @@ hold ``name = "text"``; a sentence that is used in one place stands there, in ``
 text names the values that it needs as ``{peak}``.
 
 A language is one file beside this one, ``zh.po`` for Chinese, in which the English text is the key
-(``make messages`` writes it, a translator fills it in, Babel reads it). Texts without a
-translation, and texts whose English has changed since, are shown in English.
+(``make messages`` writes it, a translator fills it in, Babel reads it). A text without a
+translation, or whose English has changed since, is shown in English, and so is all of its part: a
+card, an exercise or the texts of one view are never in two languages (``part_of``). What shows such
+a part speaks one language inside of ``speaking``.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +31,9 @@ WORDS = 3
 """A text of at most so many words may need another translation elsewhere: its key is its
 context."""
 
+_SPOKEN: ContextVar[str] = ContextVar("_SPOKEN", default="")
+"""The language inside of ``speaking``; empty outside."""
+
 UNKNOWN = "MEMLAB_LANGUAGE is {given!r}, and texts are there in {known}; this is English."
 NO_BABEL = (
     "Texts are in English: those in {given!r} are read by Babel, which is not installed; "
@@ -33,9 +41,35 @@ NO_BABEL = (
 )
 
 
-@cache
 def language() -> str:
-    """Return the language of the texts: that of ``MEMLAB_LANGUAGE`` at the first call.
+    """Return the language of the texts: that of ``MEMLAB_LANGUAGE`` at the first call, or English
+    inside of ``speaking`` where a text has no translation."""
+    return _SPOKEN.get() or chosen()
+
+
+@contextmanager
+def speaking(*parts: str) -> Iterator[None]:
+    """Speak one language inside: English where one of the parts lacks a translation.
+
+    Args:
+        parts: ``"ask.02.halve"``, ``"task.02.largest_batch"``, or tables such as ``"memory"``.
+
+    Example::
+
+        with strings.speaking("ask.02.halve", "card"):
+            strings.get("card.control.lock")  # in English, if the question is
+    """
+    name = language()
+    token = _SPOKEN.set(name if all(whole(name, part) for part in parts) else ENGLISH)
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(token)
+
+
+@cache
+def chosen() -> str:
+    """Return the language of ``MEMLAB_LANGUAGE`` at the first call.
 
     It is English, and one sentence says so, if there is no such language or Babel is not installed.
     """
@@ -65,11 +99,13 @@ def languages() -> list[str]:
 
 @cache
 def table(name: str = ENGLISH) -> dict[str, str]:
-    """Return all texts of a language by their dotted key; a text without a
-    translation in English."""
+    """Return all texts of a language by their dotted key; those of a part that lacks a translation
+    in English."""
     if name != ENGLISH:
-        known = messages(name)
-        return {key: known.get((context(key, text), text), text) for key, text in table().items()}
+        return {
+            key: _translated(name, key) if whole(name, part_of(key)) else text
+            for key, text in table().items()
+        }
     import tomllib  # late: memlab is imported without a text
 
     texts: dict[str, str] = {}
@@ -77,6 +113,35 @@ def table(name: str = ENGLISH) -> dict[str, str]:
         if file.name.endswith(".toml"):
             texts |= flat(tomllib.loads(file.read_text(encoding="utf-8")))
     return texts
+
+
+def part_of(key: str) -> str:
+    """Return the part that a key belongs to: its card or exercise, the question about one mistake,
+    else its table: ``"ask.02.halve"``, ``"cause.batch"``, ``"memory"``."""
+    words = key.split(".")
+    return ".".join(words[: {"ask": 3, "task": 3, "cause": 2}.get(words[0], 1)])
+
+
+@cache
+def whole(name: str, part: str) -> bool:
+    """True if each text of a part has a translation, or the language is English."""
+    return name == ENGLISH or all(_translated(name, key) for key in _keys().get(part, ()))
+
+
+@cache
+def _keys() -> dict[str, list[str]]:
+    """Return the keys of the texts of each part; an empty text needs no translation."""
+    parts: dict[str, list[str]] = {}
+    for key, text in table().items():
+        if text:
+            parts.setdefault(part_of(key), []).append(key)
+    return parts
+
+
+def _translated(name: str, key: str) -> str:
+    """Return the translation of a text, empty where there is none."""
+    text = table()[key]
+    return messages(name).get((context(key, text), text), "")
 
 
 @cache

@@ -27,6 +27,11 @@ def picture(page):
     return page.locator(f"{ROOT} .ml-picture")
 
 
+def more(page):
+    """Open what stands behind More."""
+    page.locator(f"{ROOT} summary").click()
+
+
 def press(page, *codes):
     for code in codes:
         page.keyboard.press(code)
@@ -43,11 +48,13 @@ def test_placings_cursor_and_presets(page_with_view):
     press(page, "ArrowRight")
     page.locator(f"{ROOT}[data-shown='2']").wait_for()
     assert slider(page).get_attribute("aria-valuetext") == "operation 2 of 8"
+    more(page)
     page.get_by_role("button", name="Surprising").click()
     settled(page, "birth", 13 * MIB)
     sees(page, "13 MiB or 8 MiB")
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.get_by_text("The toy has no arithmetic").wait_for()
+    picture(page).focus()
+    press(page, "r")
+    page.get_by_text("The six tensors have no arithmetic").wait_for()
 
 
 def test_the_toy_is_packed_by_keyboard(page_with_view):
@@ -65,7 +72,9 @@ def test_the_toy_is_packed_by_keyboard(page_with_view):
         press(page, *["ArrowLeft"] * (ord(chosen) - ord(name)))
         press(page, *["ArrowDown"] * moves[name])
         chosen = name
-    page.locator(f"{ROOT} .ml-picture").get_by_text("both live at operation 5").first.wait_for()
+    page.locator(f"{ROOT} .ml-picture").get_by_text(
+        "both are in memory at operation 5"
+    ).first.wait_for()
     press(page, "Enter")
     page.locator(f"{ROOT} .ml-quiet").get_by_text("blocks overlap").wait_for()
     press(page, "Escape")
@@ -77,6 +86,7 @@ def test_the_toy_is_packed_by_keyboard(page_with_view):
 
 def test_a_fault_in_memory_is_silent(page_with_view):
     page = page_with_view
+    more(page)
     page.get_by_role("button", name="Break it").click()
     lines = page.locator(f"{ROOT} .ml-lines")
     lines.get_by_text("values differ").first.wait_for()
@@ -100,6 +110,7 @@ def test_both_themes_have_no_accessibility_finding_and_their_own_colours(
 
 def test_a_real_network_and_every_number_of_it(page_with_view):
     page = page_with_view
+    more(page)
     page.get_by_role("button", name="Real", exact=True).click()
     page.locator(f"{ROOT}[data-state^='resnet50|best|']").wait_for()
     sees(page, "1.28 GiB")

@@ -322,6 +322,19 @@ def test_a_button_is_busy_until_its_answer_comes(shown):
     assert page.locator(CARD).get_attribute("data-state") == "diagnosed"  # one press counted
 
 
+def test_a_bar_follows_the_seconds_of_a_long_answer(shown):
+    page = shown(SLOW.replace("part=part)", "part=part, seconds=3)"))
+    enters(page)
+    page.keyboard.type("4 B")
+    keys(page, "Tab", "Tab", "Enter")
+    bar = page.locator(f"{CARD} button progress")
+    assert "about 3 seconds" in focused(page)
+    assert bar.evaluate("node => node.max") == 3
+    page.wait_for_function("() => document.querySelector('button progress').value > 0.4")
+    reaches(page, "diagnosed")
+    assert bar.count() == 0
+
+
 def test_a_second_press_before_the_answer_does_nothing(shown):
     page = shown(own())
     enters(page)
@@ -387,7 +400,7 @@ def test_drawn_texts_are_where_the_layout_says(shown):
 
 
 def test_an_exercise_shows_hints_below_its_task(shown, findings):
-    source = "from memlab import lesson\nexercise = lesson.exercise('00.mebibytes')\nexercise"
+    source = "from memlab import lesson\nexercise = lesson.exercise('00.images_that_fit')\nexercise"
     page = shown(source)
     enters(page)
     for degree in (1, 2, 3):

@@ -4,13 +4,13 @@ CHECK = """
 import time
 from memlab import lesson
 
-def mebibytes(nbytes):
+def images_that_fit(card, fixed, each):
     time.sleep(PAUSE)
-    return nbytes / 2**20
+    return max(0, (card * 10**9 - fixed) // each)
 
 PAUSE = 0
-exercise = lesson.exercise("00.mebibytes")
-exercise.check(mebibytes)
+exercise = lesson.exercise("00.images_that_fit")
+exercise.check(images_that_fit)
 """
 AGAIN = """() => {
     const notebook = jupyterapp.shell.currentWidget.content;
@@ -29,7 +29,7 @@ def test_a_check_that_takes_long_shows_that_it_works(open_cells):
     report.wait_for()
     assert page.evaluate(OUTPUTS) == ["Agrees on 60 fresh cases."]
     page.evaluate(AGAIN)
-    line = page.get_by_text("Checking mebibytes on 60 fresh cases:")
+    line = page.get_by_text("Checking images_that_fit on 60 fresh cases:")
     line.wait_for(timeout=60_000)
     first = line.inner_text()
     page.wait_for_function(

@@ -56,9 +56,9 @@ def test_the_picture_follows_the_controls(page_with_view):
     assert slider(page).get_attribute("max") == "49"
     assert page.evaluate("document.activeElement.tagName") == "SELECT"
     more = page.locator(f"{ROOT} summary")
-    assert more.inner_text() == "More: VGG-16 conv1_2, made up, batch 128, same padding"
+    assert more.inner_text() == "More: VGG-16 conv1_2 with other settings, batch 128, same padding"
     page.get_by_label("Lowered", exact=True).select_option("im2col-tile")
-    sees(page, "drawn, too small to see")
+    sees(page, "this bar is too small to see")
     more.press("Enter")
     page.get_by_label("Layer", exact=True).select_option("resnet50/1.2.conv1")
     wait(page, "root.dataset.state.startsWith('resnet50.1.2.conv1|1|1|same')")
@@ -97,12 +97,12 @@ def test_pins_by_keyboard(page_with_view):
     page = page_with_view
     picture(page).focus()
     page.keyboard.press("ArrowRight")
-    sees(page, "This pixel, row 5, column 5, stands 9 times.")
+    sees(page, "This pixel (row 5, column 5) is in 9 copies.")
     for _ in range(4):
         page.keyboard.press("ArrowUp")
-    sees(page, "This pixel, row 1, column 5, stands 6 times.")
+    sees(page, "This pixel (row 1, column 5) is in 6 copies.")
     page.keyboard.press("Home")
-    sees(page, "This pixel, row 1, column 1, stands 4 times.")
+    sees(page, "This pixel (row 1, column 1) is in 4 copies.")
     page.keyboard.press("Enter")
     sees(page, "Output place 1, row 1, column 1")
     sees(page, "4 values and 5 zeros.")
@@ -120,7 +120,7 @@ def test_pins_by_click(page_with_view):
         target.click(position={"x": box["width"] * across, "y": box["height"] / 2})
 
     click('pixel][data-value="19"', 0.5)
-    sees(page, "This pixel, row 3, column 4, stands 9 times.")
+    sees(page, "This pixel (row 3, column 4) is in 9 copies.")
     click("places-1", (9 + 2.5) / 26, nth=1)  # the copy in the middle
     sees(page, "Output place 11, row 2, column 3")
     click("column", 8.5 / 64)

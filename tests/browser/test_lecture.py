@@ -249,7 +249,7 @@ def test_a_click_on_a_pixel_finds_all_its_copies(lecture, where, pixel):
     tab.mouse.click(left + (column + 0.5) * cell, top + (row + 0.5) * cell)
     assert f"pin=pixel-{pixel}" in state(tab)
     count = chosen.counts(len(chosen.copies))[pixel]
-    assert f"This pixel stands {count} time{'s' if count > 1 else ''}" in texts(tab)
+    assert f"This pixel is in {count} cop{'ies' if count > 1 else 'y'}" in texts(tab)
     tab.mouse.click(left + (column + 0.5) * cell, top + (row + 0.5) * cell)
     tab.wait_for_function("!location.hash.includes('pin')")
 

@@ -65,7 +65,7 @@ MOVES = {
 COUNTS = {"05": "bits", "09": "link", "10": "disk"}
 """Settings that change lanes, or seconds, and no bytes."""
 WRONG = {
-    "00.mebibytes": ("    return nbytes / 1000**2", "decimal"),
+    "00.images_that_fit": ("    return card * 10**9 // each", "no_fixed"),
     "01.kept": ("    return batch * (inputs + hidden + 2 * outputs)", ""),
     "01.my_step": ("    return 0, 0", ""),
     "02.largest_batch": (
@@ -78,7 +78,6 @@ WRONG = {
     ),
     "04.lower": ("    lowered[0, 0, 0, 0, 0] = image[0, 0, 0]", ""),
     "05.vectors": ("    return -(-batch * bits // width), -batch % (width // bits)", "samples"),
-    "06.mask_bytes": ("    return batch * (channels * size * size // 8)", "floor"),
     "06.model_state": ("    return 16 * features[0] * features[1]", ""),
     "07.freed": ("    return [sum(sizes[block] for block in each) for each in reads]", "all_read"),
     "08.checkpoints": ("    return []", "nothing_saved"),

@@ -31,7 +31,7 @@ SEEN = """index => {
     const card = document.querySelector(`.memlab-card[data-index="${index}"]`);
     const asked = card.closest(".memlab-asked");
     const verdict = asked.querySelector(".ml-truth")?.getBoundingClientRect();
-    const picture = asked.querySelector(".widget-output svg")?.getBoundingClientRect();
+    const picture = asked.querySelector(".widget-output :is(svg, img)")?.getBoundingClientRect();
     if (!verdict || !picture) return null;
     return {top: verdict.top - panel.top, title: picture.top + READ - panel.bottom};
 }""".replace("READ", str(READ))

@@ -142,7 +142,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert list(shown["verdict"]) == [
         ("truth", "", "988 kB", ""),
         ("guess", "your guess", "7.9 MB", "It grows."),
-        ("guess", "your revision", "0.80 MB", ""),
+        ("revision", "your revision", "0.80 MB", ""),
         ("origin", "", "planned and measured: the same to the byte", ""),
     ]
     name = "your guess: 7.9 MB; your revision: 0.80 MB; planned: 987,654 B"
@@ -429,7 +429,7 @@ def test_a_notebook_shows_cards_and_exercises(shell, amount):
     assert open_card["text/plain"] == amount.text()
     display(amount.skip().reveal())
     assert set(shell.shown[1]) == {WIDGET, "text/plain", "image/svg+xml"}
-    exercise = lesson.Exercise(tasks()["00.mebibytes"])
+    exercise = lesson.Exercise(tasks()["00.images_that_fit"])
     data = shell.display_formatter.format(exercise)[0]
     assert set(data) == {WIDGET, "text/plain"}
     assert data["text/plain"] == exercise.text()
@@ -553,17 +553,37 @@ def test_the_answer_is_shown_before_what_follows_it_has_run(shell, amount):
     assert view.slot.outputs == ()
 
 
+def test_a_picture_that_takes_long_shows_how_far_it_is(shell, amount):
+    view, shown = views.prediction_card(amount), []
+
+    @amount.then
+    def slow():
+        reveals.tell_progress("offsets", 2, 6)
+        (waits,) = view.slot.outputs
+        shown.append(waits["data"])
+
+    display(amount)
+    send(view, event("guess", "1 kB"), event("lock"), event("reveal"))
+    ((html, text),) = [(data["text/html"], data["text/plain"]) for data in shown]
+    assert text.startswith("Measuring offsets: 2 of 6 are done after 0 s")
+    assert '<progress value="2" max="6"></progress>' in html
+    assert view.slot.outputs == ()
+    reveals.tell_progress("offsets", 3, 6)  # no card waits any more
+    assert view.slot.outputs == ()
+
+
 def test_what_takes_long_says_how_long_beforehand():
-    for name, seconds in (("03.tile", 20), ("05.maps", 10), ("06.dark", 15)):
+    for name, seconds in (("03.tile", 20), ("06.dark", 15)):
         card = Card(topics()[name])
         said = f"Planning and running: about {seconds} seconds …"
         lock = next(
             control for control in views.prediction_card(card).controls() if control.name == "lock"
         )
-        assert lock.busy == said
+        assert (lock.busy, lock.seconds) == (said, seconds)
         assert working(card.topic)["data"]["text/plain"] == said
     short = views.prediction_card(Card(topics()["02.output"])).controls()
     assert "Planning and running …" in {control.busy for control in short}
+    assert {control.seconds for control in short} == {0}
 
 
 def test_what_follows_and_was_interrupted_leaves_nothing_and_runs_again(shell, amount):
@@ -633,9 +653,9 @@ def test_without_anything_that_follows_there_is_no_slot(shell, amount):
 
 
 def test_an_exercise_gives_hints_and_a_solution_where_they_are_asked_for(monkeypatch):
-    code = "def mebibytes(nbytes):\n    return 0"
+    code = "def images_that_fit(card, fixed, each):\n    return 0"
     monkeypatch.setattr(import_module("memlab.lesson.exercise"), "solution_of", lambda task: code)
-    exercise = lesson.Exercise(tasks()["00.mebibytes"])
+    exercise = lesson.Exercise(tasks()["00.images_that_fit"])
     view = views.exercise_card(exercise)
     lead, rest = view.now_["layout"]["heading"]
     assert f"{lead} {rest}" == exercise.text()

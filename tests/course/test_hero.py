@@ -58,6 +58,7 @@ def frames(screen: str) -> dict[str, dict[float, str]]:
 # -- files ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 @every_row(("name", "screen"), FILES.items())
 def test_the_stored_picture_is_what_memlab_writes(name: str, screen: str) -> None:
     stored = build.LESSONS / "images" / name

@@ -129,7 +129,11 @@ def lives(chance: Random) -> Arguments:
 
 
 ANY: dict[str, Callable[[Random], Arguments]] = {
-    "00.mebibytes": lambda chance: {"nbytes": chance.randint(0, 10 ** chance.randint(1, 12))},
+    "00.images_that_fit": lambda chance: {
+        "card": chance.randint(1, 200),
+        "fixed": chance.randint(0, 10 ** chance.randint(1, 12)),
+        "each": chance.randint(1, 10 ** chance.randint(1, 10)),
+    },
     "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
     "01.my_step": samples,
     "02.largest_batch": budget,
@@ -138,11 +142,6 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "03.lowered_bytes": lambda chance: few(chance, "batch", "channels") | window(chance),
     "04.lower": image,
     "05.vectors": columns,
-    "06.mask_bytes": lambda chance: {
-        "channels": chance.randint(1, 16),
-        "size": chance.randint(1, 20),
-        **few(chance, "batch"),
-    },
     "06.model_state": lambda chance: {
         "features": [chance.randint(1, 80) for _ in range(chance.randint(2, 5))],
         "block": chance.choice((16, 32, 64, 128)),

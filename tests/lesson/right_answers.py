@@ -162,10 +162,12 @@ def held_most(blocks, end):
 
 
 RIGHT: dict[str, Answers] = {
-    "00.mebibytes": {
-        "twice": lambda nbytes: nbytes / 1024 / 1024,
-        "fraction": lambda nbytes: Fraction(nbytes, 2**20),
-        "decimal": lambda nbytes: Decimal(nbytes) / 2**20,
+    "00.images_that_fit": {
+        "power": lambda card, fixed, each: max((card * 1000**3 - fixed) // each, 0),
+        "fraction": lambda card, fixed, each: int(Fraction(max(0, card * 10**9 - fixed), each)),
+        "decimal": lambda card, fixed, each: max(
+            0, (Decimal(card) * 10**9 - fixed) // Decimal(each)
+        ),
     },
     "01.kept": {
         "floats": lambda batch, inputs, hidden, outputs: (
@@ -206,10 +208,6 @@ RIGHT: dict[str, Answers] = {
             math.ceil(batch * rows(**a) ** 2 * bits / width),
             -(batch * rows(**a) ** 2) % (width / bits),
         ),
-    },
-    "06.mask_bytes": {
-        "ceil": lambda batch, channels, size: batch * math.ceil(channels * size**2 / 8),
-        "filled": lambda batch, channels, size: batch * ((channels * size * size + 7) // 8),
     },
     "06.model_state": {
         "ceil": lambda features, block: sum(

@@ -616,3 +616,10 @@ def test_what_follows_is_a_function(card, given):
     with pytest.raises(InputError, match="then takes a function"):
         card.then(given)
     assert card.follows == {}
+
+
+def test_a_thought_about_both_guesses_is_said_once(ask):
+    card = ask().guess("1 B").revise("3 B")
+    first, second = sentences.corrections(card.now)
+    assert first.endswith("Count again. There are 6,400,000 of them.")
+    assert second == "Your revision: 2,133,333 times too small."

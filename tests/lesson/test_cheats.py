@@ -260,7 +260,7 @@ PATCHES: dict[Function, tuple[str, Any]] = {
 }
 
 MEMLAB, OTHERS = say("memlab", name="means"), say("started", name="means")
-TOO_MUCH, WRONG = "peaks at", "fresh cases disagree"
+TOO_MUCH, WRONG = "The peak of your function is", "fresh cases disagree"
 REFUSED: dict[Function, str] = {
     greedy: TOO_MUCH,
     cached: WRONG,
@@ -275,15 +275,15 @@ REFUSED: dict[Function, str] = {
     in_an_attribute: TOO_MUCH,
     as_it_is_read: TOO_MUCH,
     right_for_the_first_calls: WRONG,
-    equal_to_everything: "Same is no plain number",
-    one_that_equals: "Same is no plain number",
+    equal_to_everything: "Same is not a plain number",
+    one_that_equals: "Same is not a plain number",
     an_array_that_equals: WRONG,
     a_fraction_with_other_parts: "no number",
     the_truth_of_memlab: MEMLAB,
     a_part_of_memlab: MEMLAB,
     from_the_frames_of_the_check: MEMLAB,
     by_a_patched_empty: TOO_MUCH,
-    by_a_patched_comparison: "writes over images",
+    by_a_patched_comparison: "overwrites images",
     in_numpy_itself: TOO_MUCH,
 }
 
@@ -310,9 +310,11 @@ def test_a_truth_is_no_function_of_the_learner(wrapped: Function) -> None:
 
 
 def test_a_truth_that_is_asked_as_the_answer_is_read_is_memlabs() -> None:
-    task = tasks()["00.mebibytes"]
-    report = exercise_check.check(task, lambda nbytes: map(task.truth, [nbytes]), 0)
-    assert say("memlab", name="mebibytes") in report.text()
+    task = tasks()["00.images_that_fit"]
+    report = exercise_check.check(
+        task, lambda card, fixed, each: map(task.truth, [card], [fixed], [each]), 0
+    )
+    assert say("memlab", name="images_that_fit") in report.text()
 
 
 @pytest.mark.table
@@ -420,7 +422,7 @@ def by_a_thread_from_before(images, batch):
 UNSEEN: dict[Function, str] = {
     in_lists: "Python lists",
     hidden_in_a_module: "hides in a module",
-    by_a_thread_from_before: "hands to a thread from before",
+    by_a_thread_from_before: "passes to an older thread",
 }
 
 

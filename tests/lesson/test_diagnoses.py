@@ -16,6 +16,7 @@ from memlab.lesson import exercise_check
 from memlab.lesson.content.lesson_04 import cuda
 from memlab.lesson.exercise_task import tasks
 from tests.lesson.known import MEASURED, known
+from tests.lesson.wrong_answers import state_of
 from tests.quick import apart
 from tests.rows import every_row
 
@@ -72,7 +73,10 @@ def no_tanh(x, t, w1, w2):
 
 
 SLIPS: list[tuple[str, str, Function]] = [
-    ("00.mebibytes", "whole", lambda nbytes: round(nbytes / 2**20, 2)),
+    ("00.images_that_fit", "no_fixed", lambda card, fixed, each: card * 10**9 // each),
+    ("00.images_that_fit", "not_whole", lambda card, fixed, each: max(
+        0, card * 1e9 - fixed) / each),
+    ("00.images_that_fit", "in_gb", lambda card, fixed, each: max(0, (card - fixed) // each)),
     ("01.kept", "no_bias", lambda batch, inputs, hidden, outputs: 4 * (
         batch * (inputs + hidden + 2 * outputs) + inputs * hidden + hidden
         + hidden * outputs + 1)),
@@ -81,18 +85,15 @@ SLIPS: list[tuple[str, str, Function]] = [
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b)),
     ("02.largest_batch", "below", lambda memory, fixed, each: max(0, min(
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b))),
-    ("06.mask_bytes", "floor", lambda batch, channels, size: batch * channels * size * size // 8),
-    ("06.mask_bytes", "floor", lambda batch, channels, size: batch * (channels * size * size // 8)),
 ]  # fmt: skip
 SENTENCES: list[tuple[str, str, Function]] = [
-    ("00.mebibytes", "without its unit", lambda nbytes: f"{nbytes / 2**20} MiB"),
+    ("00.images_that_fit", "without its unit", lambda card, fixed, each: f"{card // each} images"),
     ("02.largest_batch", say("by_zero"), without_a_look_at_0),
     ("03.lowered_bytes", "one number is wanted", lambda batch, channels, **case: [batch, channels]),
     ("04.lower", "compare c with lowered.shape[0]", unguarded),
     ("04.lower", "Guard the load", unguarded_load),
     ("05.vectors", "another shape", lambda width, bits, batch, **case: (batch, width, bits)),
-    ("06.mask_bytes", "Exactly 64 times too large", lambda batch, channels, size: 64 * batch
-        * -(-channels * size * size // 8)),
+    ("06.model_state", "Exactly 64 times too large", lambda **case: 64 * state_of(**case)),
     ("10.finished", say("index"), one_place_less),
 ]  # fmt: skip
 

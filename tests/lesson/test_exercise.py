@@ -108,7 +108,7 @@ def test_any_choice_with_the_least_score_is_right(seed):
     assert least.passed
     largest = check(lambda batch, sides: sides.index(max(sides)), CHOICE, seed)
     assert not largest.passed
-    assert re.search(r"There kept returned [01]\. That takes [12]\.\d{3} x the least", str(largest))
+    assert re.search(r"There kept returned [01]\. That takes [12]\.\d{3} times as", str(largest))
 
 
 def test_what_is_no_choice_is_refused_with_its_reason():
@@ -169,7 +169,7 @@ def endless():
 def test_a_generator_without_end_is_wrong_and_no_more():
     report = check(lambda batch, sides: endless(), PAIR)
     assert not report.passed
-    assert "another shape than the result" in str(report)
+    assert "The result has another shape." in str(report)
 
 
 def test_an_error_in_a_generator_is_the_functions_own():
@@ -310,7 +310,7 @@ def test_the_smallest_failing_case_is_shown(least):
     report = check(lambda batch, sides: kept(batch, sides) + (batch >= least), shuffled)
     failing = sum(size >= least for size in shuffled.sizes)
     assert str(report).startswith(f"Not yet: {failing} of 6 fresh cases disagree.")
-    assert f"The smallest of them: batch {least}, sides [" in str(report)
+    assert f"The smallest of them is batch {least}, sides [" in str(report)
 
 
 @every_row(
@@ -396,7 +396,7 @@ class Odd:
         (
             Odd(),
             "There kept returned a value of type Odd that cannot be shown. "
-            "Odd is no plain number: return an int, a float,",
+            "Odd is not a plain number: return an int, a float,",
         ),
     ],
 )
@@ -434,14 +434,15 @@ def test_an_error_is_one_sentence_with_its_case(error, said):
 
     lines = str(check(raises)).splitlines()
     assert lines[0] == "Not yet: 40 of 60 fresh cases disagree."
-    assert lines[1].startswith("The smallest of them: batch 5, sides [")
+    assert lines[1].startswith("The smallest of them is batch 5, sides [")
     assert lines[1].endswith(said)
     assert len(lines) == 2
 
 
 def test_other_parameters_are_named():
     report = check(lambda batch: 3)
-    assert str(report) == "Not yet: kept(batch, sides) is wanted, and yours takes (batch)."
+    said = "Not yet: the function must be kept(batch, sides), and yours takes (batch)."
+    assert str(report) == said
     assert check(lambda batch, sides, more=1: kept(batch, sides)).passed
     assert check(lambda **given: kept(**given)).passed
 
@@ -528,7 +529,7 @@ def test_a_step_within_the_plan_passes_in_the_same_words_each_time():
     (said,) = {str(check(lambda x: np.maximum(x, 0), PLANNED)) for _ in range(3)}
     first, unseen = said.splitlines()
     assert first == (
-        "Agrees on 60 fresh cases. Its arrays take no more than the plan in each of them."
+        "Agrees on 60 fresh cases. In each of them its arrays take no more memory than the plan."
     )
     assert "does not see" in unseen
 
@@ -536,7 +537,7 @@ def test_a_step_within_the_plan_passes_in_the_same_words_each_time():
 def test_a_step_does_not_write_over_what_it_was_given():
     report = check(lambda x: np.maximum(x, 0, out=x), PLANNED)
     assert not report.passed
-    assert "writes over x, which its caller needs again" in str(report)
+    assert "overwrites x, which its caller still needs" in str(report)
 
 
 def test_a_step_above_the_plan_has_its_ratio():
@@ -550,9 +551,10 @@ def test_a_step_above_the_plan_has_its_ratio():
     assert report.ratio == Fraction(40 * 2 * 9, 40 * 2 * 8)  # size 1 is within 64 B of its plan
     lines = str(report).splitlines()
     assert lines[0] == (
-        "The values are right. What you wrote peaks at 1.12 x the plan: 720 B, the plan has 640 B."
+        "The values are right. The peak of your function is 1.12 times the plan: "
+        "720 B instead of 640 B."
     )
-    assert lines[1].startswith("The smallest case where it does: x of shape (80,).")
+    assert lines[1].startswith("The smallest such case is x of shape (80,).")
 
 
 def test_a_plan_of_nothing_has_no_ratio():
@@ -600,8 +602,8 @@ def test_show_says_what_is_wanted_and_how_to_go_on():
     assert shown.text().splitlines() == [
         "Exercise kept. task of 99.kept?",
         "Write the function kept(batch, sides).",
-        "Check it: exercise.check(kept). A hint: exercise.hint(). "
-        "One way to do it: exercise.solution().",
+        "To check it: exercise.check(kept). For a hint: exercise.hint(). "
+        "For one solution: exercise.solution().",
     ]
 
 

@@ -195,6 +195,7 @@ def test_an_answer_that_cannot_be_found_leaves_the_guess_locked(amount):
     assert card.now.state == "locked"
 
 
+@pytest.mark.measures
 def test_the_truth_may_run_a_step():
     step = memlab.training_step(memlab.network("a", features=4).linear(3).cross_entropy(), "sgd")
     card = lesson.card("How many bytes?", answer=lambda: memlab.run(step, batch=2).peak)

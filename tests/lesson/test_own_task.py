@@ -129,7 +129,7 @@ def test_the_smallest_case_that_fails_is_shown_where_cases_have_a_size():
 
     exercise = make(arguments=sized, slips={one_side: "One side?"})
     report = exercise.check(lambda batch, side: 9 * 4 * batch + (batch > 4))
-    assert "The smallest of them: batch 5, side 3." in report.text()
+    assert "The smallest of them is batch 5, side 3." in report.text()
 
 
 def test_lists_and_arrays_are_compared():
@@ -152,14 +152,14 @@ def test_the_task_is_the_first_paragraph_of_the_docstring():
     assert make().text() == (
         "Exercise map_bytes. Return the bytes of a batch of fp32 maps of side x side values.\n"
         "Write the function map_bytes(batch, side).\n"
-        "Check it: exercise.check(map_bytes)."
+        "To check it: exercise.check(map_bytes)."
     )
     assert "Exercise map_bytes. Say it.\n" in make(text="Say it.").text()
 
 
 def test_hints_come_one_by_one_and_the_last_one_repeats():
     exercise = make(hints=HINTS)
-    assert exercise.text().endswith("A hint: exercise.hint().")
+    assert exercise.text().endswith("For a hint: exercise.hint().")
     assert str(exercise.hint()) == "Hint 1 of 2: How many values?"
     assert str(exercise.hint()) == "Hint 2 of 2: How many bytes has a value?"
     assert str(exercise.hint()) == "Hint 2 of 2: How many bytes has a value?"

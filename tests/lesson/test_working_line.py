@@ -104,23 +104,23 @@ def lines_of(monkeypatch: pytest.MonkeyPatch, task: ExerciseTask) -> list[tuple[
         def __exit__(self, *error: object) -> None: ...
 
     monkeypatch.setattr(exercise_check, "WorkingLine", Line)
-    exercise_check.check(task, lambda nbytes: nbytes / 2**20, 0)
+    exercise_check.check(task, lambda card, fixed, each: max(0, (card * 10**9 - fixed) // each), 0)
     return lines
 
 
 @pytest.mark.parametrize(("seconds", "at_once"), [(0, False), (2, False), (15, True)])
 def test_a_check_that_takes_long_says_so_beforehand(monkeypatch, seconds, at_once):
     monkeypatch.setattr(exercise_check, "_last_seconds", {})
-    task = replace(tasks()["00.mebibytes"], seconds=seconds)
+    task = replace(tasks()["00.images_that_fit"], seconds=seconds)
     key = "working_about" if at_once else "working"
     more = {"most": seconds} if at_once else {}
-    said = strings.get(f"exercise.check.{key}", name="mebibytes", count=60, seconds=1, **more)
+    said = strings.get(f"exercise.check.{key}", name="images_that_fit", count=60, seconds=1, **more)
     assert lines_of(monkeypatch, task) == [(said, at_once)]
 
 
 def test_the_check_before_tells_how_long_the_next_one_takes(monkeypatch):
-    monkeypatch.setattr(exercise_check, "_last_seconds", {"00.mebibytes": 7})
-    ((said, at_once),) = lines_of(monkeypatch, tasks()["00.mebibytes"])
+    monkeypatch.setattr(exercise_check, "_last_seconds", {"00.images_that_fit": 7})
+    ((said, at_once),) = lines_of(monkeypatch, tasks()["00.images_that_fit"])
     assert at_once
     assert "about 7 s" in said
 

@@ -95,7 +95,7 @@ def test_temporaries_are_counted():
     assert not report.passed
     assert report.ratio is not None
     assert 1.9 < report.ratio < 2.6
-    assert "What you wrote peaks at 2." in report.text()
+    assert "The peak of your function is 2." in report.text()
 
 
 @pytest.mark.measures
@@ -122,7 +122,7 @@ def test_an_array_of_the_caller_is_no_place_to_write(argument):
 
     report = exercise("01.my_step").check(spoils)
     assert not report.passed
-    assert f"my_step writes over {argument}" in report.text()
+    assert f"my_step overwrites {argument}" in report.text()
 
 
 @pytest.mark.table

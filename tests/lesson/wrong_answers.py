@@ -1,5 +1,6 @@
 """Wrong ways, as learners write them: for every exercise a function for each of its slips."""
 
+import math
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -87,10 +88,6 @@ def filled(columns, lanes):
 def row_vectors(width, bits, batch, size, k, stride, pad, power=2, count=filled):
     rows = (size + 2 * pad - k) // stride + 1
     return count(batch * rows**power, width // bits)
-
-
-def mask_of(batch, channels, size):
-    return batch * -(-channels * size * size // 8)
 
 
 def arrays(features):
@@ -213,15 +210,22 @@ def most_held(blocks, end, more=0):
 
 
 ZOO: dict[str, dict[str, Any]] = {
-    "00.mebibytes": {
-        "decimal": lambda nbytes: nbytes / 10**6,
-        "kibi": lambda nbytes: nbytes / 1024,
-        "gibi": lambda nbytes: nbytes / 2**30,
-        "mixed": lambda nbytes: nbytes / 1024 / 1000,
-        "bits": lambda nbytes: 8 * nbytes / 2**20,
-        "whole": lambda nbytes: nbytes // 2**20,
-        "whole.round": lambda nbytes: round(nbytes / 2**20),
-        "whole.digits": lambda nbytes: round(nbytes / 2**20, 2),
+    "00.images_that_fit": {
+        "below": lambda card, fixed, each: (card * 10**9 - fixed) // each,
+        "no_fixed": lambda card, fixed, each: card * 10**9 // each,
+        "in_gb": lambda card, fixed, each: (card - fixed) // each,
+        "in_gb.0": lambda card, fixed, each: max(0, (card - fixed) // each),
+        "summed": lambda card, fixed, each: card * 10**9 // (fixed + each),
+        "gib": lambda card, fixed, each: (card * 2**30 - fixed) // each,
+        "gib.0": lambda card, fixed, each: max(0, (card * 2**30 - fixed) // each),
+        "strict": lambda card, fixed, each: (card * 10**9 - fixed - 1) // each,
+        "strict.0": lambda card, fixed, each: max(0, (card * 10**9 - fixed - 1) // each),
+        "one_more": lambda card, fixed, each: (card * 10**9 - fixed) // each + 1,
+        "one_more.0": lambda card, fixed, each: max(0, (card * 10**9 - fixed) // each) + 1,
+        "one_more.up": lambda card, fixed, each: max(0, math.ceil((card * 10**9 - fixed) / each)),
+        "one_more.round": lambda card, fixed, each: max(0, round((card * 10**9 - fixed) / each)),
+        "not_whole": lambda card, fixed, each: (card * 10**9 - fixed) / each,
+        "not_whole.0": lambda card, fixed, each: max(0, (card * 10**9 - fixed) / each),
     },
     "01.kept": {
         "values": lambda **a: layers(**a, each=1),
@@ -366,17 +370,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "whole": lambda **a: row_vectors(
             **a, count=lambda columns, lanes: (-(-columns // lanes), lanes - columns % lanes)
         ),
-    },
-    "06.mask_bytes": {
-        "fp32": lambda batch, channels, size: 4 * batch * channels * size * size,
-        "values": lambda batch, channels, size: batch * channels * size * size,
-        "together": lambda batch, channels, size: -(-batch * channels * size * size // 8),
-        "floor": lambda batch, channels, size: batch * (channels * size * size // 8),
-        "floor.together": lambda batch, channels, size: batch * channels * size * size // 8,
-        "not_whole": lambda batch, channels, size: batch * channels * size * size / 8,
-        "one_more": lambda batch, channels, size: batch * (channels * size * size // 8 + 1),
-        "one_sample": lambda **a: mask_of(**{**a, "batch": 1}),
-        "one_side": lambda batch, channels, size: batch * -(-channels * size // 8),
     },
     "06.model_state": {
         "no_master": lambda **a: state_of(**a, each=2 + 2 + 2),

@@ -32,6 +32,12 @@ def at_peak(network, batch, optimizer="momentum"):
     return int(fixed[index]), batch * int(each[index])
 
 
+def case_part(label):
+    """The bytes of one part of the case, if nothing is freed."""
+    parts = memlab.views.graphics_cards("resnet50", 256).rows.parts
+    return next(nbytes for part, nbytes in parts.items() if part.label == label)
+
+
 def floor(*chosen):
     return at_peak(*chosen)[0]
 
@@ -121,6 +127,8 @@ NAMES = numerals.NAMES | {
     "kept": kept,
     "block": block,
     "passes": passes,
+    "case_part": case_part,
+    "revealed": revealed,
     "trained": trained,
     "predicted": predicted,
     "claim": claim,

@@ -274,15 +274,19 @@ def printed(topic: Question) -> list[str]:
 
 
 def view_leaks(lesson: Lesson, shown: list[Shown]) -> list[str]:
-    """Live views that open with the answer, or offer it at a press of a button."""
+    """Live views that open with the answer, or offer it at a press of a button; also those above a
+    change, in which the learner looks for its answer."""
     breaks = []
     for page in pages(lesson):
         secret, here = secrets(page.topic), {cell["id"] for cell in page.cells()}
+        above = {cell["id"] for cell in page.above}
         for view in shown:
-            if view.cell not in here or view.cell == page.own["id"]:
+            if view.cell not in here | above or view.cell == page.own["id"]:
                 continue
             where = f"{page.topic.name}: {view.how}, in cell {view.cell},"
             breaks += [f"{where} shows {settings}" for settings in secret.shown(view)]
+            if view.cell not in here:
+                continue
             leaks = dict.fromkeys(secret.found(view.text))
             breaks += [f"{where} says {text!r}, {what}" for text, what in leaks]
     return breaks

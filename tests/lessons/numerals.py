@@ -33,7 +33,8 @@ NUMERAL = re.compile(
 NOT_CHECKED = re.compile(
     r"```.*?```|`[^`]*`"  # code
     r"|(?<!!)\[[^\]]*\]\([^)]*\)|\]\([^)]*\)|https?://\S+"  # links; the alt text of a figure stays
-    r"|^\#\ \d\d\ |\blessons?\ \d\d(?:(?:,|\ and|\ to)\ \d\d)*|^\d+\ minutes\.\ Needs:"
+    r"|^\#\ \d\d\ |\blessons?\ \d\d(?:(?:,|\ and|\ to)\ \d\d)*"
+    r"|^\d+\ minutes\.\ (?:Needs:|Click\ a\ cell)"
     r"|^\ *\d+\.\ "  # list markers
     r"|\((?:[^()\d]*(?:19|20)\d\d[;)])+"  # years in a citation: (He et al., 2016)
     r"|\b[^\W\d_][\w'-]*\d[\w-]*",  # names: ResNet-50, fp32, conv1, claim A12

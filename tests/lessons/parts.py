@@ -13,6 +13,8 @@ from memlab.lesson.card_question import Question, topics
 
 ASKED = re.compile(r'\blesson\.(?:predict|recall|change)\("(\d\d\.\w+)"\)')
 """A card of any part, by the name of its question."""
+START = r"Click a cell and press \*\*Shift\+Enter\*\* to run it\. .+"
+"""Sentence on how to begin, in the first lesson."""
 CODE = re.compile(r"\b[A-H]\d{1,2}(?:\.\w+)?\b")
 """The id of a claim."""
 
@@ -98,8 +100,10 @@ def calls(cell: Any, method: str) -> list[ast.Call]:
 
 
 def minutes_line(lesson: Lesson) -> re.Match[str] | None:
+    """Minutes, and the lessons that are needed; None in the first lesson, which says how to begin
+    instead."""
     lines = [" ".join(part.split()) for part in lesson.head]
-    matches = (re.fullmatch(r"(\d+) minutes\. Needs: (.+)\.", line) for line in lines)
+    matches = (re.fullmatch(rf"(\d+) minutes\. (?:Needs: (.+)\.|{START})", line) for line in lines)
     return next((match for match in matches if match), None)
 
 

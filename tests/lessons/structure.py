@@ -25,11 +25,14 @@ def title(lesson: Lesson) -> list[str]:
 
 
 def preparation(lesson: Lesson) -> list[str]:
-    """`40 minutes. Needs: [00 Start](00_start.ipynb).`"""
+    """`40 minutes. Needs: [00 Start](00_start.ipynb).`; in the first lesson `20 minutes. Click a
+    cell and press **Shift+Enter** to run it.`, and more."""
     line = minutes_line(lesson)
     if line is None:
         return ["the head has no paragraph 'N minutes. Needs: ... .'"]
-    if line[2] == "nothing before it":
+    if (line[2] is None) != (lesson.number == "00"):
+        return ["the first lesson alone says how to begin, and the others what they need"]
+    if line[2] is None:
         return []
     faults = []
     for need in line[2].split(", "):

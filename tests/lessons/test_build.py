@@ -112,6 +112,18 @@ def test_a_cell_has_the_same_id_in_both(built):
     assert [c["id"] for c in solved] == [f"01-small-{i:02}" for i in (0, 1, 3, 5, 6)]
 
 
+def test_a_card_shows_two_lines_of_code_or_none(lessons):
+    card, more = 'from memlab import lesson\n\nlesson.predict("01.a")', "batch = 1\n"
+    source = lessons / "source" / "01_small.py"
+    put(source, f"# %%\n{card}\n\n# %%\n{more}{card}\n\n# %%\n{more}\nbatch")
+    open_cell, folded, plain = build.notebook(source, solved=False).cells
+    assert open_cell.source.splitlines() == card.splitlines()[::2]
+    assert folded.metadata.jupyter == {"source_hidden": True}
+    assert plain.source.splitlines() == ["batch = 1", "", "batch"]
+    assert "jupyter" not in open_cell.metadata
+    assert "jupyter" not in plain.metadata
+
+
 def test_links_of_the_solutions_lead_to_the_same_files(built):
     here, down = texts(built / "01_small.ipynb")[0], texts(built / "solutions/01_small.ipynb")[0]
     assert "(glossary.md)" in here

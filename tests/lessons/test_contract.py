@@ -54,6 +54,12 @@ PLANTED = [
     ("title", "no '# 07 Title: question?'", "# 07 A", "# 08 A"),
     ("title", "no '# 07 Title: question?'", "hold?", "hold"),
     ("preparation", "no paragraph 'N minutes. Needs: ... .'", "40 minutes. Needs", "Needs"),
+    (
+        "preparation",
+        "the first lesson alone says how to begin",
+        "Needs: [00 Start](00_start.ipynb), [01 One linear layer](01_linear.ipynb).",
+        "Click a cell and press **Shift+Enter** to run it. Guess first.",
+    ),
     ("preparation", "'Python' is no link", "[00 Start](00_start.ipynb)", "Python"),
     ("preparation", "is no link to an earlier", "[00 Start](00_start", "[00 Start](01_start"),
     ("preparation", "no link to an earlier lesson", "[01 One linear layer](01_", "[08 On](08_"),

@@ -124,7 +124,8 @@ def predictions():
 
 def minutes(number, page):
     """Its plan has the minutes of the lesson, and each short plan has its own."""
-    whole = re.findall(r"^# (\d+) minutes\. Needs:", source(number), re.MULTILINE)[0]
+    begins = r"^# (\d+) minutes\. (?:Needs:|Click a cell)"
+    whole = re.findall(begins, source(number), re.MULTILINE)[0]
     text = parts(page)
     short = re.split(r"^\*\*(\d+) minutes\b", text.get("What to cut", ""), flags=re.MULTILINE)
     plans = [(whole, text.get("Minute plan", "")), *zip(short[1::2], short[2::2], strict=True)]

@@ -199,6 +199,15 @@ def test_a_view_that_shows_the_answer_is_found(lesson, tmp_path, row):
 
 
 @pytest.mark.measures
+def test_a_button_above_a_change_that_gives_its_answer_is_found(lesson, tmp_path):
+    twice = replace(TOPICS["07.twice"], shows=({"beside": "biggest"},))
+    lesson_page = lesson((VIEW, 'views.addresses("toy")\n'), topics=TOPICS | {"07.twice": twice})
+    leaks = lock.view_leaks(lesson_page, lock.views_of(stored(tmp_path)))
+    told = [leak for leak in leaks if leak.startswith("07.twice: the button 'Surprising'")]
+    assert told, leaks
+
+
+@pytest.mark.measures
 def test_the_views_of_the_small_lesson_are_locked(lesson, tmp_path):
     lesson_page = lesson()
     shown = lock.views_of(stored(tmp_path))

@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 
 from lessons import build, messages, stored
 from memlab import hardware, strings
+from memlab.lesson.card_question import topics
+from memlab.pictures.live import widget
 from tests.rows import every_row
 
 LANGUAGES = strings.languages()[1:]
@@ -369,9 +371,29 @@ def test_no_english_sentence_is_left_but_those_that_wait_to_be_translated(path):
         for message in template
         if message.id and (message.context or "", message.id) not in translated_in(file)
     ]
+    waiting += [  # with the others of its card, its exercise or its view
+        flat(text)
+        for key, text in strings.table().items()
+        if not strings.whole(language, strings.part_of(key))
+    ]
     names = [device.title for device in hardware.DEVICES.values()]
     known = " ".join([*waiting, *names])
     assert left(json.loads(path.read_text(encoding="utf-8")), known) == []
+
+
+SHOWN_IN_01 = ("card", "exercise", "memory", "lifetimes", *widget.SHARED)
+
+
+def test_lesson_01_is_wholly_translated():
+    parts = {strings.part_of(key) for key in strings.table()}
+    own = {part for part in parts if part.startswith(("ask.01.", "task.01."))}
+    assert len(own) >= 8
+    for language in LANGUAGES:
+        assert [p for p in (*own, *SHOWN_IN_01) if not strings.whole(language, p)] == []
+        for name in (topic for topic in topics() if topic.startswith("01.")):
+            question = topics()[name]
+            causes = [cause.name for cause in question.truth(question.first).causes]
+            assert [c for c in causes if not strings.whole(language, f"cause.{c}")] == []
 
 
 def test_an_english_sentence_is_seen():

@@ -70,6 +70,14 @@ def test_ways_take_turns_and_start_in_turn(clock):
     assert clock.calls == ["a", "b", "a", "b", "b", "a"]
 
 
+def test_a_function_is_told_what_is_timed_and_how_many_are_done(clock, capsys):
+    told = []
+    ways = {"long": clock.way("long", 2.0), "short": clock.way("short", 0.1)}
+    samples = processor.settled(ways, progress=lambda *now: told.append(now))
+    assert told == [("short", 1, 2)] * len(samples["short"])
+    assert capsys.readouterr().err == ""
+
+
 def test_several_threads_are_timed_by_the_wall(monkeypatch, clock):
     wall = iter(range(100))
     monkeypatch.setattr(processor, "perf_counter", lambda: float(next(wall)))

@@ -106,6 +106,41 @@ def _() -> Any:
     return views.number("-1e-400", "fp32", step=-3)
 
 
+# -- a step in graphics cards ---------------------------------------------------------------------
+
+
+@case("graphics_cards", "by default")
+def _() -> Any:
+    return views.graphics_cards()
+
+
+@case("graphics_cards", "a guess and a revision")
+def _() -> Any:
+    return views.graphics_cards(guess="18 GB", revision="40 GB")
+
+
+@case("graphics_cards", "the most images that fit")
+def _() -> Any:
+    view = views.graphics_cards(guess="18 GB")
+    view.batch = 45
+    return view
+
+
+@case("graphics_cards", "guesses beyond and beside the end")
+def _() -> Any:
+    return views.graphics_cards("vgg16", most=128, guess="500 GB", revision="30 GB")
+
+
+@case("graphics_cards", "one small card")
+def _() -> Any:
+    return views.graphics_cards("mnist_cnn", most=1, guess="1 MB", revision="2 MB")
+
+
+@case("graphics_cards", "more cards than are drawn")
+def _() -> Any:
+    return views.graphics_cards("vgg16", most=4096, card=24)
+
+
 # -- a format for each role -----------------------------------------------------------------------
 
 
@@ -119,6 +154,13 @@ def _() -> Any:
     view = views.precision(batch=1, feature_map="fp8_e5m2", gradient_map="fp8_e5m2")
     view.numbers = True
     view.on_event("choose", "3:feature_map", False)
+    return view
+
+
+@case("precision", "fp32 alone")
+def _() -> Any:
+    view = views.precision(start_from="fp32", others=False)
+    view.feature_map = "fp16"
     return view
 
 
@@ -160,14 +202,27 @@ def _() -> Any:
 # -- a tile in shared memory ----------------------------------------------------------------------
 
 
-@case("shared_tile", "nobody served yet")
+@case("shared_tile", "not counted")
 def _() -> Any:
-    return views.shared_tile(2, 6, served=False)
+    return views.shared_tile(2, 6, step=10, counted=False, only=("step",))
 
 
-@case("shared_tile", "one value")
+@case("shared_tile", "the last step")
 def _() -> Any:
-    return views.shared_tile(1, 16)
+    return views.shared_tile(step=8)
+
+
+@case("shared_tile", "small cells")
+def _() -> Any:
+    return views.shared_tile(1, 16, step=300)
+
+
+# -- all layers of a network ----------------------------------------------------------------------
+
+
+@case("lowered_layers", "a copy in every layer")
+def _() -> Any:
+    return views.lowered_layers("alexnet", 1)
 
 
 # -- totals of a step -----------------------------------------------------------------------------
@@ -204,6 +259,28 @@ VECTORS: dict[str, Callable[[], Any]] = {
 }
 for _name, _make in VECTORS.items():
     case("vectors", _name)(_make)
+
+
+# -- one image of a batch -------------------------------------------------------------------------
+
+
+@case("batch_speed", "batch 32")
+def _() -> Any:
+    return views.batch_speed(32)
+
+
+@case("layer_bytes", "a linear layer")
+def _() -> Any:
+    view = views.layer_bytes("vgg16", "fc7")
+    view.batch = 16
+    return view
+
+
+@case("layer_bytes", "a convolution")
+def _() -> Any:
+    view = views.layer_bytes("vgg16", "conv3_1", 64)
+    view.batch = 16
+    return view
 
 
 # -- the memory of a network ----------------------------------------------------------------------
@@ -412,6 +489,19 @@ def _() -> Any:
 @case("recompute", "nearly all floor")
 def _() -> Any:
     return views.recompute("mnist_cnn", batch=1)
+
+
+# -- what is freed, and what is written in place --------------------------------------------------
+
+
+@case("reuse", "by default")
+def _() -> Any:
+    return views.reuse()
+
+
+@case("reuse", "inference")
+def _() -> Any:
+    return views.reuse("gpt_small", 8, training=False)
 
 
 # -- offload, idle maps ---------------------------------------------------------------------------

@@ -120,8 +120,8 @@ def test_true_bytes_and_rounded_ones_are_told_apart():
              if block.birth <= map_.placement.busiest <= block.death]  # fmt: skip
     true, rounded = sum(b.nbytes for b in alive), sum(-(-b.nbytes // 64) * 64 for b in alive)
     assert (true, rounded) == (428, 576)
-    sentence = f"{true} B together. Each is rounded up to a multiple of 64 B: {rounded} B"
-    assert sentence in map_.sentences[1]
+    sentence = f"{true} B together. Each is rounded up to a multiple of 64 B, which makes "
+    assert f"{sentence}{rounded} B" in map_.sentences[1]
     assert map_.live_bytes[map_.placement.busiest] == true
     assert map_.rounds
     assert not packing().rounds
@@ -212,27 +212,27 @@ def test_the_toy_in_order_of_birth_shows_why_nothing_is_saved():
     map_ = packing()
     assert map_.story(6) == [
         "A at 0, B at 1, C at 3, D at 4, E at 7, F at 9",
-        "F needs 4 MiB. Free while it lives: 3 MiB and 3 MiB. Too small, so it goes on top, "
-        "to 9 MiB.",
+        "F needs 4 MiB. While it is in memory, 3 MiB and 3 MiB are free. "
+        "Each is too small, so it goes on top, to 9 MiB.",
     ]
     assert map_.story(0) == ["", "The arena is empty."]
     assert [(low // MIB, high // MIB) for low, high in map_.turn(6).refused] == [(0, 3), (4, 7)]
     assert packing(how="biggest").story(6) == [
         "F at 0, D at 0, B at 3, E at 5, A at 0, C at 7",
-        "F and D share addresses: they never live at the same time.",
+        "F and D share addresses: they are never in memory at the same time.",
     ]
 
 
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ("birth", "Nothing is shared: 13 MiB, though only 8 MiB live at once"),
+        ("birth", "No addresses are shared: 13 MiB, though at most 8 MiB are in memory at once"),
         ("biggest", "13 MiB of tensors share 8 MiB: no arena can be smaller"),
     ],
 )
 def test_the_headline_is_what_the_placing_gives(how, says):
     assert packing(how=how).headline(6) == says
-    assert packing(how=how).headline(1).startswith("1 of 6 blocks lie: ")
+    assert packing(how=how).headline(1).startswith("1 of 6 blocks are placed: ")
 
 
 def test_three_digits():
@@ -258,12 +258,12 @@ def test_an_overlap_is_said():
     (fault,) = map_.overlaps
     assert (fault.one.name, fault.other.name) == ("B", "D")
     assert (fault.first, fault.last, fault.low, fault.high) == (4, 4, MIB, 3 * MIB)
-    assert map_.faults() == ["B and D both live at operation 5."]
+    assert map_.faults() == ["B and D overlap, and both are in memory at operation 5."]
     assert map_.faults()[0] in map_.sentences
     assert map_.score().endswith("This map does not count: blocks overlap.")
     company = {name: map_.about(map_.by_name[name])[3:] for name in "BDE"}
-    assert company["B"][0] == "lies over D at a time when both live: a fault"
-    assert company["D"][0] == "lies over B at a time when both live: a fault"
+    assert company["B"][0] == "overlaps D while both are in memory: a fault"
+    assert company["D"][0] == "overlaps B while both are in memory: a fault"
     assert not any("fault" in line for line in company["E"])
     assert "no other block uses these addresses" not in company["B"] + company["D"]
     many = by_hand((0,) * 6)
@@ -411,14 +411,14 @@ def test_every_block_says_its_facts():
     pool1 = map_.by_name["pool1"]
     assert fact_of["pool1"].startswith(
         "pool1: B·C·H·W·4 B = 1,605,632 B; made by pool1; last read by backward of conv2; "
-        f"feature map, kept for backward; born at operation {pool1.block.birth + 1}, "
+        f"feature map, kept for backward; written at operation {pool1.block.birth + 1}, "
         f"freed after {pool1.block.death + 1}; address {pool1.address:,} to {pool1.top:,}; "
     )
 
 
 def test_the_toy_in_order_of_birth_shows_holes_that_are_too_small():
     view = addresses(how="birth")
-    assert "Nothing is shared" in view.text()
+    assert "No addresses are shared" in view.text()
     shown = labels(view)
     assert shown.count("hole of 3 MiB,") == shown.count("too small for F") == 2
     assert "hole of 3 MiB," not in labels(addresses(how="biggest"))
@@ -474,7 +474,7 @@ def test_a_block_is_as_tall_as_its_true_bytes():
 
 def test_an_overlap_is_crossed_and_said():
     view = addresses(how="birth", moved={"D": 0}, chosen="D")
-    sentence = "B and D both live at operation 5."
+    sentence = "B and D overlap, and both are in memory at operation 5."
     assert sentence in view.text()
     assert sentence in labels(view)
     assert view.svg().count('stroke-width="2.2"') == 1
@@ -556,7 +556,7 @@ def test_the_controls_change_what_is_shown():
     assert send(view, ("packed", 2))["state"] == "toy|biggest|8388608"
     assert view.packed == 2
     assert "D needs 3 MiB." in view.text()
-    assert "2 of 6 blocks lie: 4 MiB so far" in view.text()
+    assert "2 of 6 blocks are placed: 4 MiB so far" in view.text()
     assert control(view, "packed")["spoken"] == "2 of 6 blocks packed"
     send(view, ("packed", 6))
     assert view.packed is None
@@ -612,8 +612,9 @@ def test_keys_walk_over_blocks_and_operations():
     assert view.chosen == "C"
     press(view, "ArrowUp")
     assert view.chosen == "D"
-    assert "D. lives for one operation" in view.now_["shown"]["says"]
-    assert view.now_["shown"]["fact"].startswith("D: 3,145,728 B; lives for one operation; born at")
+    assert "D. in memory for one operation" in view.now_["shown"]["says"]
+    fact = "D: 3,145,728 B; in memory for one operation; written at"
+    assert view.now_["shown"]["fact"].startswith(fact)
     press(view, "ArrowLeft", "ArrowDown")
     assert view.chosen == "B"
     view.cursor = 6
@@ -655,7 +656,7 @@ def test_overlaps_are_said_and_do_not_count():
     send(view, ("move", None), ("choose", "D"))
     shown = press(view, *["ArrowDown"] * 4)
     assert view.rows.packing.by_name["D"].address == 0
-    assert "B and D both live at operation 5." in shown["says"]
+    assert "B and D overlap, and both are in memory at operation 5." in shown["says"]
     assert "blocks overlap" in view.score()
     assert press(view, *["ArrowDown"] * 3)["error"] == ""
     assert view.rows.packing.by_name["D"].address == 0
@@ -686,6 +687,28 @@ def test_the_presets():
     assert send(view, ("start", None))["state"] == "toy|biggest|8388608"
     names = set(view.now_["layout"]["controls"])
     assert {"start", "surprise", "break", "real"} <= names
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        ({}, ["what", "how", "cursor", "move"]),
+        ({"only": ("cursor",)}, ["cursor", "move"]),
+        ({"what": "mnist_cnn", "only": ("cursor",)}, ["cursor", "move", "run"]),
+    ],
+)
+def test_the_first_level_has_few_controls(given, seen):
+    view = addresses(**given)
+    controls = view.controls()
+    assert [each.name for each in controls if each.place != "more"] == seen
+    behind = {each.name for each in controls} - {*seen}
+    assert {"start", "copy"} <= behind
+    assert ("surprise" in behind) == ("only" not in given)
+
+
+def test_more_hides_buttons_too_and_names_the_settings_alone():
+    assert addresses(only=("cursor",)).now_["layout"]["more"] == "More"
+    assert addresses("mnist_cnn", 8).now_["layout"]["more"] == "More: batch 8"
 
 
 # -- a network -----------------------------------------------------------------------------------
@@ -753,7 +776,7 @@ def test_break_it_shows_the_fault_and_what_came_of_it():
     assert shown["error"] == ""
     assert shown["state"].startswith("mnist_cnn|by hand|")
     (fault,) = view.rows.packing.overlaps
-    assert f"both live at operation {fault.first + 1}" in shown["says"]
+    assert f"both are in memory at operation {fault.first + 1}" in shown["says"]
     lines = [line[0] for line in shown["lines"]]
     assert any(re.match(r".*conv1.*: [\d,]+ of [\d,]+ values differ\.", line) for line in lines)
     assert control(view, "break")["busy"]

@@ -79,15 +79,15 @@ def test_every_algorithm_has_words_for_what_it_does() -> None:
 
 def test_the_fastest_is_named_and_the_largest_workspace_beside_it() -> None:
     assert AlgorithmTimes(FALLING).sentences == [
-        "Least of memlab's ways: im2col-tile, 35.0 ms, with 130 kB of workspace.",
-        "im2col-batch takes 1.26 times the time and 892 times the workspace.",
+        "Fastest: im2col-tile, 35.0 ms, with 130 kB of workspace.",
+        "im2col-batch takes 1.26 times as long and 892 times as much workspace.",
     ]
     assert AlgorithmTimes(ALGORITHMS["pointwise"]).sentences == [
-        "Least of memlab's ways: im2col-batch, 2.00 ms, with 0 B of workspace.",
-        "im2col-tile: 2.00 ms, 1.00 times as much, with 12.3 kB of workspace.",
+        "Fastest: im2col-batch, 2.00 ms, with 0 B of workspace.",
+        "im2col-tile takes 2.00 ms, 1.00 times as long, with 12.3 kB of workspace.",
     ]
     assert AlgorithmTimes(ALGORITHMS["slow"]).sentences[1] == (
-        "direct: 972 ms, 25.2 times as much, with 0 B of workspace."
+        "direct takes 972 ms, 25.2 times as long, with 0 B of workspace."
     )
     assert len(AlgorithmTimes(ALGORITHMS["same"]).sentences) == 1
 
@@ -99,16 +99,17 @@ def test_a_rival_is_not_the_fastest_algorithm() -> None:
 
 def test_what_changes_along_the_pieces_and_which_cache_is_enough() -> None:
     assert AlgorithmTimes(FALLING).along == [
-        "From im2col-batch to offsets: workspace 116 MB to 144 B, time 44.0 ms to 36.5 ms.",
-        "im2col-batch: 116 MB fits no cache of this processor.",
-        "im2col-image: 28.9 MB fits the L3 cache, 33.6 MB (32 MiB).",
-        "im2col-tile: 130 kB fits the L2 cache, 1.0 MB (1 MiB).",
-        "offsets: 144 B fits the L1 cache, 32.8 kB (32 KiB).",
+        "From im2col-batch to offsets, the workspace falls from 116 MB to 144 B, "
+        "and the time changes from 44.0 ms to 36.5 ms.",
+        "im2col-batch: 116 MB fits into no cache of this processor.",
+        "im2col-image: 28.9 MB fits into the L3 cache of 33.6 MB (32 MiB).",
+        "im2col-tile: 130 kB fits into the L2 cache of 1.0 MB (1 MiB).",
+        "offsets: 144 B fits into the L1 cache of 32.8 kB (32 KiB).",
     ]
 
 
 def test_an_algorithm_that_cannot_compute_the_layer_is_named() -> None:
-    assert AlgorithmTimes(ALGORITHMS["every"]).notes[0] == "Not for this layer: winograd."
+    assert AlgorithmTimes(ALGORITHMS["every"]).notes[0] == "Not available for this layer: winograd."
 
 
 # -- axes ---------------------------------------------------------------------------------------
@@ -151,7 +152,7 @@ def test_times_far_apart_stand_by_their_ratios() -> None:
     assert [label for _, label in chart.y.ticks] == [
         *("20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s", "2 s")
     ]
-    note = "not from 0: equal distances are equal ratios"
+    note = "logarithmic: equal distances are equal ratios"
     assert note in drawn(AlgorithmTimes(FALLING).curve())
     assert note not in drawn(AlgorithmTimes(ALGORITHMS["one"]).curve())
 

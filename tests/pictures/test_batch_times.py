@@ -80,23 +80,23 @@ def test_a_view_of_batches_measures_here(monkeypatch: Any) -> None:
 def test_each_way_is_read_from_its_figures() -> None:
     linear, samples, pixels, loop, one_lane = BatchTimes(USUAL).sentences
     assert linear == (
-        "Linear layer, 4096 to 4096: 32.0 times less time per sample at batch 128 than at batch 1: "
-        "what a call does once is shared, and each weight that is read serves 128 samples. "
-        "It reads 67.1 MB of weights per sample at batch 1 and 524 kB at batch 128."
+        "Linear layer, 4096 to 4096: 32.0 times less time per sample at batch 128 than at batch 1. "
+        "What a call does once is shared, and each weight that is read serves 128 samples. "
+        "Per sample, it reads 67.1 MB of weights at batch 1 and 524 kB at batch 128."
     )
     assert samples == (
-        "Lanes from samples: 8.00 times less time per sample at batch 8 than at batch 1. "
-        "Batch 8 fills its 8 lanes: from there on the same, within 10 %."
+        "Convolution by samples: 8.00 times less time per sample at batch 8 than at batch "
+        "1. Batch 8 fills its 8 lanes. From there on the time is the same, within 10 %."
     )
     assert pixels == (
-        "Lanes from pixels: the same time per sample at every batch, within 8 %. "
-        "At batch 1 its 196 output places fill 196 of 200 lanes, in vectors of 8."
+        "Convolution by pixels: the same time per sample at every batch, within 8 %. "
+        "At batch 1, its 196 output positions already fill 196 of 200 lanes, in vectors of 8."
     )
     falls = "times less time per sample at batch 128 than at batch 1"
     assert loop == f"Plain loop over samples: 40.0 {falls}."
     assert one_lane == (
-        f"Plain loop, 1 lane: 6.67 {falls}, and no vector is filled: "
-        "the fall of a plain loop is no evidence for lanes."
+        f"Plain loop, 1 lane: 6.67 {falls}, and it fills no vector. "
+        "So a plain loop that gets faster does not prove that lanes are filled."
     )
 
 
@@ -105,8 +105,8 @@ def test_a_way_has_one_ratio_also_where_its_least_is_not_at_the_end() -> None:
     assert batches.ends(found) == "80.0 µs to 8.00 µs: 10.0 ×"
     assert batches.against(found, 1) == "10.0"
     assert batches.reading(found, 8).startswith(
-        "Lanes from samples: 10.0 times less time per sample at batch 16 than at batch 1. "
-        "Batch 8 fills"
+        "Convolution by samples: 10.0 times less time per sample at batch 16 than at "
+        "batch 1. Batch 8 fills"
     )
 
 
@@ -114,10 +114,10 @@ def test_figures_that_show_something_else_are_said_as_they_are() -> None:
     less = "times less time per sample at batch 4 than at batch 1."
     assert BatchTimes(ODD).sentences == [
         "Linear layer, 1024 to 1024: the same time per sample at every batch, within 0 %.",
-        f"Lanes from samples: 2.00 {less}",
-        f"Lanes from pixels: 3.00 {less}",
-        "Plain loop, 1 lane: 4.00 times between the most and the least time per sample, "
-        "and no fall from batch 1 to batch 4.",
+        f"Convolution by samples: 2.00 {less}",
+        f"Convolution by pixels: 3.00 {less}",
+        "Plain loop, 1 lane: no less time per sample at batch 4 than at batch 1. "
+        "The longest time per sample is 4.00 times the shortest.",
     ]
 
 
@@ -138,8 +138,8 @@ def test_lanes_are_full_where_the_fall_ends(times: list[int], lanes: int, full: 
 def test_without_recorded_figures_one_sentence_says_so() -> None:
     for gpu in (None, replace(GPU, result=replace(GPU.result, lines=GPU.result.lines[2:]))):
         assert batches.on_gpu(gpu) == [
-            "No time per sample was recorded on a GPU yet: `make gpu` does it, "
-            "on a machine with one."
+            "No time per sample was recorded on a GPU yet. `make gpu` does it on a machine with a "
+            "GPU."
         ]
 
 

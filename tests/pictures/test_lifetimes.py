@@ -304,7 +304,7 @@ TITLES: dict[str, tuple[Callable[[], tuple[LifetimeTable, LifetimeTable | None]]
     ),
     "in place, the peak stays": (
         lambda: (found(memlab.in_place(ONE), 1), found(ONE, 1)),
-        "In place, and *the peak stays 56 B*",
+        "In place, and *the peak stays at 56 B*",
     ),
     "back": (
         lambda: (found(TINY), found(INSIDE)),
@@ -316,7 +316,7 @@ TITLES: dict[str, tuple[Callable[[], tuple[LifetimeTable, LifetimeTable | None]]
     ),
     "the same peak": (
         lambda: (found(ONE.keep("gradients"), 1), found(ONE, 1)),
-        "The peak stays *56 B*",
+        "The peak stays at *56 B*",
     ),
 }
 
@@ -337,18 +337,18 @@ def test_a_sentence_says_what_grows_and_what_went() -> None:
     assert said == "Each block of the peak is smaller than before."
     inside = found(INSIDE)
     _, said = inside.finding(found(TINY), inside.peak, None)
-    assert said.startswith("2 blocks of 128 B go, and the peak is only 64 B lower")
+    assert said.startswith("2 blocks of 128 B are gone, and the peak is only 64 B lower")
     net = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
     inference = found(memlab.inference_step(net))
     _, said = inference.finding(found(TINY), inference.peak, None)
-    assert said == "Other operations run: 3 now, 10 before."  # and nothing is dashed
+    assert said == "Other operations run now: 3, before 10."  # and nothing is dashed
 
 
 WHY = {
-    "input": "x must stay: dE/dw has the factor x. h needs it. Then it waits through 4 ",
-    "h": "h is freed after y: nobody reads it again.",
+    "input": "x must stay: dE/dw multiplies by x. h needs it. Then it waits for 4 ",
+    "h": "h is freed after y: no operation reads it again.",
     "y": "y must stay: the slope in dE/dh is 1 − y². It never waits",
-    "target": "t must stay: dE/dy reads it. It is there from the start, and waits through 2 ",
+    "target": "t must stay: dE/dy reads it. It is there from the start, and waits for 2 ",
     "h.bias": "w2 must stay: the update changes it, and the next step reads it.",
     "loss": "E stays: it is the result of the step.",
 }

@@ -138,7 +138,7 @@ def test_a_network_without_stages_is_cut_by_layer():
         x = x.conv(16, 3, pad="same").relu()
     shown = cut(memory_of(StepRecipe(x.flatten().linear(10).cross_entropy())), 4)
     assert len(shown.slices) == 6
-    assert shown.slices_title == "The mountain, cut apart by layer"
+    assert shown.slices_title == "The mountain by layer"
 
 
 # -- counting rules -------------------------------------------------------------------------------
@@ -173,7 +173,8 @@ def test_the_curve_of_a_rule_is_what_it_counts_of_what_is_alive():
 def test_a_rule_is_told_with_what_it_misses():
     counted = tally(found())
     assert counted.sentences[-1] == (
-        "Forward makes 4.827 GB. 1.307 GB of the mountain is alive here and not counted."
+        "All outputs of forward take 4.827 GB. "
+        "1.307 GB of the mountain are alive here and not counted."
     )
     assert counted.headline(few=True) == [
         ("2.13 GB counted:", True),
@@ -242,7 +243,7 @@ def test_news_names_what_changed():
         "Now Adam instead of SGD with momentum. The peak grows by 102 MB."
     )
     assert details(start, found(optimizer="adam")) == (
-        "In percent: +3.5 %; floor +102 MB, mountain +0 B."
+        "The peak changes by +3.5 %, the floor by +102 MB, the mountain by +0 B."
     )
     mixed = found(format="mixed bf16")
     assert just_changed(start, mixed).startswith(
@@ -254,7 +255,7 @@ def test_news_names_what_changed():
     assert just_changed(adam, half).endswith(
         "The peak falls by 219 MB and moves to another operation."
     )
-    assert details(adam, half).endswith("The peak was at operation 57 and is at 76.")
+    assert details(adam, half).endswith("The peak was at operation 57 and is now at 76.")
 
 
 def test_a_technique_comes_and_goes():
@@ -410,8 +411,8 @@ def test_the_text_has_every_byte_at_both_levels():
         "Peak 2.49 GB = floor 2.329 + mountain 0.157 GB",
         "Batch 8 to 4: at every operation the mountain halves and the floor stays. "
         "The peak falls by 219 MB and moves to another operation.",
-        "In percent: −8.1 %; floor +122 MB, mountain −341 MB. "
-        "The peak was at operation 57 and is at 76.",
+        "The peak changes by −8.1 %, the floor by +122 MB, the mountain by −341 MB. "
+        "The peak was at operation 57 and is now at 76.",
         "12 GB card: fits, up to batch 153.",
         "The peak is 2,485,868,164 B at operation 76 of 94, backward of conv1_2.",
         "Floor 2,329,319,044 B, grows 0 B per image; "
@@ -436,7 +437,7 @@ def test_the_text_has_every_byte_at_both_levels():
 
 def test_a_text_begins_at_the_start():
     text = views.memory("vgg16").text()
-    assert text.endswith("Before this change: nothing, this is the start.")
+    assert text.endswith("This is the start: nothing was changed before.")
     assert "Free here" not in text
 
 
@@ -449,14 +450,14 @@ def test_the_axis_stays_until_there_is_more_room():
     for place in (6, 7, 8):
         view.on_event("batch", place, True)
         assert "12.5 GB" in checked(view)
-        assert "| before |" in checked(view)
+        assert "| batch 32 |" in checked(view)
     view.on_event("batch", 8, False)
     assert "12.5 GB" in checked(view)
     assert "↑ 22.0 GB" in checked(view)
     view.on_event("more_room", None, False)
     assert "25 GB" in checked(view)
     assert "↑ 22.0 GB" not in checked(view)
-    assert "| before |" in checked(view)
+    assert "| batch 32 |" in checked(view)
 
 
 def test_a_drag_that_comes_back_changes_nothing():
@@ -469,7 +470,13 @@ def test_a_drag_that_comes_back_changes_nothing():
     assert view.svg() == before
 
 
-CHANGES = [{"format": "mixed fp16"}, {"recompute": "every", "k": 2}, {"network": "mnist_cnn"}]
+CHANGES: list[dict[str, Any]] = [
+    {"format": "mixed fp16"},
+    {"recompute": "every", "k": 2},
+    {"network": "mnist_cnn"},
+]
+NAMED = ("mixed fp16", "recomputed, k = 2", "MNIST CNN")
+"""What the outline is called."""
 
 
 def timeline(view):
@@ -486,8 +493,8 @@ def outline(view):
     return line
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_the_state_before_is_outlined_at_every_setting(change):
+@pytest.mark.parametrize(("change", "name"), [*zip(CHANGES, NAMED, strict=True)], ids=str)
+def test_the_state_before_is_outlined_at_every_setting(change, name):
     """Operations of the same name stand for each other, also where there are more of them now."""
     for there, back in ((change, None), ({}, change)):
         view = views.memory("resnet50", free=False)
@@ -501,7 +508,7 @@ def test_the_state_before_is_outlined_at_every_setting(change):
         rows = view.rows.memory.ledger.rows
         assert len(line) == len(rows)
         drawn = checked(view)
-        assert "before" in drawn
+        assert f"| {name} |" in drawn
         if "network" not in change:
             shared = [(line[at], was[row.name]) for at, row in enumerate(rows) if row.name in was]
             assert len(shared) >= 100
@@ -539,16 +546,16 @@ def test_a_rule_is_compared_with_no_state_before():
     view = views.memory("resnet50", detail="all")
     view.batch = 64
     view.rule = "conv-sums"
-    assert "| before |" not in checked(view)
+    assert "| batch 64 |" not in checked(view)
     assert "A counting rule changes no bar" in checked(view)
     view.batch = 32
-    assert "| before |" in checked(view)
+    assert "| batch 64 |" in checked(view)
 
 
 @pytest.mark.parametrize(
     ("what", "changes", "walked"),
     [
-        ("resnet50", {"detail": "all"}, "stages and blocks, Enter = unfold a stage"),
+        ("resnet50", {"detail": "all"}, "stages and blocks (Enter unfolds a stage)"),
         ("resnet50", {"rule": "conv-sums"}, "counting rules"),
         ("linear1", {}, "blocks"),
     ],
@@ -557,7 +564,7 @@ def test_the_line_of_keys_names_enter_only_where_it_unfolds(what, changes, walke
     view = views.memory(what, free=False)
     for name, value in changes.items():
         setattr(view, name, value)
-    assert f"Down and Up = {walked}, Escape = back." in view.now_["layout"]["help"]
+    assert f"Down and Up walk through {walked}, Escape goes back." in view.now_["layout"]["help"]
     view.on_event("key", "ArrowDown", dragging=False)
     before = view.state.unfolded
     view.on_event("key", "Enter", dragging=False)
@@ -588,7 +595,7 @@ def test_a_figure_has_the_plot_and_the_stages():
     view = views.memory("resnet50", free=False, detail="all")
     view.batch = 64
     axes = {each.get_label(): each for each in view.figure().axes}
-    assert "The mountain, cut apart by stage" in axes
+    assert "The mountain by stage" in axes
     plot = axes["operations of one step, in order"]
     assert plot.get_xlim() == (0, 388)
     assert plot.get_ylim() == (0, 12.5e9)
@@ -635,7 +642,7 @@ def test_what_does_not_fit_comes_before_what_changed():
     view = views.memory("resnet50", free=False)
     view.batch = 512
     drawn = checked(view)
-    assert "12 GB card: refused, at most batch 138." in drawn
+    assert "12 GB card: does not fit, at most batch 138." in drawn
     assert "doubles" not in drawn
     assert "the mountain is 16 times as large" in view.text()
 
@@ -689,7 +696,7 @@ def test_a_budget_recomputes_within_it():
     step = memlab.training_step(memlab.zoo.build("resnet50"))
     wanted = memlab.recompute(step, "chain", batch=8, budget="500 MB")
     assert view.rows.peak == memlab.plan(wanted).peak_at(8)
-    assert "12 GB card: fits, planned for this batch alone." in view.text()
+    assert "12 GB card: fits. The plan is for this batch only." in view.text()
     view.batch = 4
     assert view.rows.peak.nbytes <= 500_000_000
 
@@ -783,3 +790,11 @@ def test_a_small_step_shows_lifetimes():
     view.on_event("key", "Escape", False)
     assert view.state.chosen == ""
     checked(view)
+
+
+def test_a_step_that_becomes_small_has_axes_of_its_own():
+    x = memlab.network("small", image=(3, 64, 64)).conv(16, 3).relu().conv(16, 3).relu()
+    view = views.memory(x.max_pool("all").flatten().linear(10).cross_entropy(), 4, free=False)
+    assert "mountain" in checked(view)
+    view.training = False
+    assert "mountain" not in checked(view)

@@ -32,7 +32,10 @@ def test_what_is_said_of_reading() -> None:
     text = MemoryRate(READINGS["all"]).text()
     assert "Reading 268 MB from memory" in text
     assert "30.0 to 30.0 GB/s in every format" in text
-    assert "int8 against fp64: 0.125 of the bytes for each value, 8.00 times the values." in text
+    assert (
+        "int8 has 0.125 of the bytes of fp64 for each value, and 8.00 times the values are read."
+        in text
+    )
     assert "The array is 8.00 times the largest cache, 33.6 MB." in text
     assert "does not say how large the caches are" in MemoryRate(READINGS["one"]).text()
 
@@ -40,7 +43,7 @@ def test_what_is_said_of_reading() -> None:
 def test_what_is_said_of_reading_where_a_cache_is_large() -> None:
     view = MemoryRate(read("fp32", largest=2**27))
     assert view.title == "Reading 268 MB from memory and caches, one core: a processor"
-    assert "only 2.00 times the largest cache, 134 MB: a part of it may stay there" in view.text()
+    assert "only 2.00 times the largest cache, 134 MB. A part of it may stay there" in view.text()
 
 
 def test_a_point_says_its_figures_and_where_it_was_measured() -> None:

@@ -129,23 +129,26 @@ def test_another_batch_builds_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("given", "title"),
     [
-        ({}, "In mixed fp16 maps halve, the model state does not"),
-        ({"start": "bf16"}, "In bf16 maps halve, and so does the model state"),
+        ({}, "In mixed fp16 activations halve, and the model state does not"),
+        ({"start": "bf16"}, "In bf16 activations halve, and so does the model state"),
         ({"start": "fp32"}, "In fp32 a parameter takes 16 B"),
-        ({"name": "vgg16", "batch": 8}, "In mixed fp16 maps fall to 31 %, the model state stays"),
+        ({"name": "vgg16", "batch": 8},
+         "In mixed fp16 activations fall to 31 %, and the model state stays the same"),
         ({"name": "alexnet", "batch": 2},
-         "In mixed fp16 maps fall to 66 %, the model state stays"),
+         "In mixed fp16 activations fall to 66 %, and the model state stays the same"),
         ({"chosen": (("optimizer_state", EIGHT),)},
          "With states in 8 bits a parameter takes 10 B, not 16 B"),
         ({"chosen": (("feature_map", "fp8_e5m2"),)},
-         "With feature maps in fp8_e5m2 maps are a quarter of fp32's, the model state stays"),
+         "With feature maps in fp8_e5m2 activations are a quarter of those in fp32, and the model "
+         "state stays the same"),
         ({"start": "fp32", "chosen": (("feature_map", "fp16"),)},
-         "With feature maps in fp16 maps halve, the model state stays"),
+         "With feature maps in fp16 activations halve, and the model state stays the same"),
         ({"start": "bf16", "chosen": (("master", "fp32"),)},
          "With a copy in fp32 a parameter takes 12 B, not 8 B"),
         ({"chosen": (("optimizer_state", EIGHT), ("feature_map", "bf16"),
                      ("gradient_map", "fp32"))},
-         "With 3 changes a parameter takes 10 B, not 16 B, maps are half of fp32's"),
+         "With 3 changes a parameter takes 10 B, not 16 B, and activations are half of those "
+         "in fp32"),
     ],
 )  # fmt: skip
 def test_the_title_follows_from_the_figures(given: dict[str, Any], title: str) -> None:
@@ -155,13 +158,14 @@ def test_the_title_follows_from_the_figures(given: dict[str, Any], title: str) -
 def test_the_sentence_says_what_is_gone_and_what_stays() -> None:
     fewer = study(chosen=(("optimizer_state", EIGHT),))
     assert fewer.sentences == [
-        "Dashed: what mixed fp16 had, and is gone. The maps are as they were."
+        "The dashed part is what mixed fp16 needs and this choice does not. "
+        "The activations are the same."
     ]
     more = study(start="bf16", chosen=(("master", "fp32"),))
-    assert more.sentences[0].startswith("It takes more than bf16")
+    assert more.sentences[0].startswith("This choice needs more than bf16")
     assert study(name="vgg16", batch=8).sentences[0] == (
-        "The peak of mixed fp16 is in backward of conv1_2, that of fp32 in backward of conv4_3: "
-        "other maps are alive there."
+        "The peak of mixed fp16 is in backward of conv1_2, and the peak of fp32 is in backward of "
+        "conv4_3. Other activations are in memory there."
     )
 
 
@@ -169,6 +173,19 @@ def test_what_is_chosen_as_the_start_has_it_is_no_change() -> None:
     found = study(chosen=(("feature_map", "fp16"), ("master", "fp32")))
     assert found.changed == ()
     assert len(found.ways) == len(STARTS)
+
+
+def test_only_the_start_has_a_row_beside_ones_own() -> None:
+    view = views.precision(start_from="bf16", others=False)
+    assert [way.name for way in view.rows.ways] == ["fp32", "bf16"]
+    view = views.precision(start_from="fp32", others=False)
+    assert [way.name for way in view.rows.ways] == ["fp32"]
+    view.feature_map = "fp16"
+    assert [way.name for way in view.rows.ways] == ["fp32", "yours"]
+    assert (
+        view.rows.now.totals
+        == views.precision(start_from="fp32", feature_map="fp16").rows.now.totals
+    )
 
 
 # -- bad input -------------------------------------------------------------------------------------
@@ -253,7 +270,7 @@ def test_the_amounts_stand_beside_ones_own_way_and_where_it_comes_from() -> None
     assert len(numerals(yours)) <= FEW
     everything = views.precision(optimizer_state="8 bits")
     everything.numbers = True
-    assert {"8 B", "204 MB", "2.73 GB", "step's peak 1.59 GB"} <= {*_texts(everything)}
+    assert {"8 B", "204 MB", "2.73 GB", "peak of the step 1.59 GB"} <= {*_texts(everything)}
 
 
 def _texts(view: Any) -> list[str]:
@@ -356,7 +373,7 @@ def test_keys_walk_through_rows_and_roles_and_the_others_step_back() -> None:
     nbytes = view.rows.ways[1].state[Role.PARAMETER_GRADIENT]
     assert view.now_["shown"]["says"] == f"mixed fp16, gradients: {nbytes:,} B"
     assert send(view, choose="1:parameter_gradient")["fact"] == "choose:"
-    assert view.now_["shown"]["says"].startswith("In mixed fp16 maps fall to 35 %")
+    assert view.now_["shown"]["says"].startswith("In mixed fp16 activations fall to 35 %")
     assert not any(each.pale for each in bars(halves(view)[0], 1))
     send(view, choose="2:input")
     send(view, key="Escape")

@@ -149,8 +149,8 @@ def test_less_than_the_least_is_refused_with_the_least() -> None:
 @pytest.mark.parametrize(
     ("name", "k", "state", "says"),
     [
-        ("resnet50", 20, "few", "k too large: 2.94 GB"),
-        ("resnet200", 1, "many", "what is kept takes 2.69 GB of 3.41 GB"),
+        ("resnet50", 20, "few", "k is too large: 2.94 GB"),
+        ("resnet200", 1, "many", "kept feature maps take 2.69 GB of 3.41 GB"),
         ("resnet200", 5, "best", "The best k: 2.05 GB"),
     ],
 )
@@ -273,8 +273,8 @@ def test_a_network_is_chosen_and_k_is_by_the_rule_again() -> None:
 @pytest.mark.parametrize(
     ("button", "label", "state", "title"),
     [
-        ("surprise", "ResNet-50 v1.5", "first", "Here the smallest k is best, not the rule"),
-        ("break", "ResNet-200 v1.5", "many", "k too small: what is kept takes"),
+        ("surprise", "ResNet-50 v1.5", "first", "Here the smallest k is best, and not √n"),
+        ("break", "ResNet-200 v1.5", "many", "k is too small: kept feature maps take"),
     ],
 )
 def test_a_button_shows_a_rule_that_fails_and_a_k_that_is_too_small(

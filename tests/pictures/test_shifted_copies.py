@@ -280,9 +280,9 @@ def test_a_tile_is_a_strip_of_every_copy():
 
 def test_a_layer_that_no_network_has_is_made_up():
     assert not lowering().made_up
-    assert "made up" not in lowering().title
+    assert "other settings" not in lowering().title
     for changes in ({"k": 5}, {"stride": 2}, {"pad": "none"}):
-        assert lowering(**changes).title.startswith("VGG-16 conv1_2, made up: ")
+        assert lowering(**changes).title.startswith("VGG-16 conv1_2 with other settings: ")
 
 
 def test_every_convolution_of_the_zoo_is_drawn_or_refused_in_a_sentence():
@@ -402,9 +402,12 @@ def test_a_wrong_number_in_the_picture_would_be_seen():
 def test_the_bar_breaks_where_the_ruler_ends():
     assert "80.56 GB →" in labels(shown(k=7))
     assert "80.56 GB: 5.04 times this ruler of 16 GB →" in labels(shown(k=7, numbers=True))
-    refused = "Refused here: the copy needs 80.56 GB, free 4.20 GB. Largest batch that fits: 6."
+    refused = (
+        "Refused here: the copy needs 80.56 GB, but only 4.20 GB are free. "
+        "The largest batch that fits is 6."
+    )
     assert refused in told(shown(k=7))
-    assert "drawn, too small to see" in labels(shown(how="im2col-tile"))
+    assert "this bar is too small to see" in labels(shown(how="im2col-tile"))
 
 
 @pytest.mark.parametrize(
@@ -440,7 +443,7 @@ def test_the_text_of_a_step():
     assert "Step 0 of 49: nothing is copied in the picture yet." in text
     assert "1 image was written here in 9.3 ms: planned 115,605,504 B" in text
     assert "the copy alone does not fit" in text
-    assert "in the layer 48 of 50,176" in told(shown(how="im2col-tile"))
+    assert "and 48 of 50,176 in the layer" in told(shown(how="im2col-tile"))
 
 
 def test_one_by_one_says_how_many_make_no_copy():
@@ -449,8 +452,8 @@ def test_one_by_one_says_how_many_make_no_copy():
     assert "33 of its 53 convolutions are 1 × 1 with stride 1 and make no copy" in text
     assert "ResNet-50 itself" not in text
     made_up = shown(k=1)
-    assert "VGG-16 itself, with nothing made up: 0 of its 13 convolutions" in told(made_up)
-    heading = "VGG-16 itself, with nothing made up, its 13 convolutions in order"
+    assert "VGG-16 with its own settings: 0 of its 13 convolutions" in told(made_up)
+    heading = "VGG-16 with its own settings, its 13 convolutions in order"
     assert heading in labels(made_up)
     assert ": 1 copy of 4 × 4, " in told(shown("1.2.conv1", "resnet50", stride=2))
 
@@ -486,10 +489,10 @@ def test_the_bytes_before_are_a_dashed_outline(view):
 
 def test_a_pin_in_words():
     text = told(shown(pin="pixel:3", step=2))
-    assert "This pixel, row 1, column 4, stands 6 times." in text
+    assert "This pixel (row 1, column 4) is in 6 copies." in text
     assert "Written so far: 2." in text
     place = told(shown(pin="place:8"))
-    assert "Output place 9, row 2, column 1: its window of 3 × 3 is column 9" in place
+    assert "Output place 9 (row 2, column 1): its window of 3 × 3 is column 9" in place
     assert "6 values and 3 zeros." in place
 
 
@@ -602,7 +605,7 @@ def test_a_drag_is_silent_until_it_ends(view):
 
 
 def test_a_screen_reader_hears_a_pin_and_then_the_steps_again(view):
-    assert "stands 9 times" in send(view, event("pixel", 36))["says"]
+    assert "is in 9 copies" in send(view, event("pixel", 36))["says"]
     assert send(view, event("step", 3))["says"].startswith("Copy 3 of 9")
     assert "column 10 of the matrix" in send(view, event("column", 9))["says"]
 
@@ -616,7 +619,8 @@ def test_presets(view):
     assert (view.network.name, view.rows.made_up) == ("resnet50", False)
     send(view, event("break"))
     assert (view.k, view.batch, view.rows.total) == (7, 128, 80_564_191_232)
-    assert "12 GB card (2023): the copy alone does not fit; the largest batch is 19." in str(view)
+    refused = "the copy alone does not fit. The largest batch that fits is 19."
+    assert f"12 GB card (2023): {refused}" in str(view)
     send(view, event("how", "im2col-tile"))
     assert view.rows.total < 2**20
 
@@ -648,7 +652,7 @@ def test_a_layer_of_another_network_can_be_chosen_beside_the_others():
     assert options["googlenet/conv1"] == "GoogLeNet conv1"
     send(shown, event("real", "resnet50/conv1"))
     send(shown, event("pad", "none"))
-    assert shown.more().startswith("More: ResNet-50 conv1, made up")
+    assert shown.more().startswith("More: ResNet-50 conv1 with other settings")
 
 
 def test_what_is_not_lowered_has_no_steps(view):

@@ -22,7 +22,7 @@ from memlab.techniques.recompute.order_memory import cost
 from memlab.techniques.recompute.step_as_chain import cuts
 
 CASES = [("mnist_cnn", 4), ("deep", 4)]
-SAME_RESULTS = "results as of plain, bit for bit"
+SAME_RESULTS = "the same results as plain, bit for bit"
 SAME = ("no_reuse", "plain", "in_place", "placed")
 
 
@@ -234,7 +234,7 @@ def test_a_run_that_differs_is_named():
     rows[4] = replace(rows[4], measured=wrong)
     found = replace(found, rows=tuple(rows))
     assert not found.held
-    assert "other results than plain: gradients, parameters" in found.text()
+    assert "results that differ from plain: gradients, parameters" in found.text()
     assert line(found.text(), found.name(rows[4]))[9] == "8"
 
 

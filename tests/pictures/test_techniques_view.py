@@ -12,7 +12,8 @@ import memlab
 from memlab.errors import InputError
 from memlab.lesson.card_question import topics
 from memlab.pictures.draw.chart import Chart
-from memlab.pictures.draw.marks import Glyph, Line, Mark, Points
+from memlab.pictures.draw.marks import Glyph, Line, Mark, Path, Points
+from memlab.pictures.draw.theme import FREE
 from memlab.pictures.recompute import schedules, subject
 from memlab.pictures.techniques import frontier as study
 from memlab.pictures.techniques.compare import MeasuredTechnique
@@ -56,7 +57,7 @@ def test_each_point_is_what_its_call_gives(stop: int) -> None:
 @pytest.mark.parametrize(
     ("stop", "budget", "title"),
     [
-        (EVERY, None, "Every k-th: the most that it saves, 1.64 GB, costs 34 % more time"),
+        (EVERY, None, "Every k-th stage: 1.64 GB less at most, for 34 % more time"),
         (LINE, 1_500_000_000, "Within 1.50 GB: 1.50 GB for 12.5 % more time"),
     ],
 )
@@ -109,10 +110,10 @@ def test_a_guess_stands_at_half_of_the_saving(
     whole = view.rows.extra(view.rows.least)
     assert (glyph.x, glyph.y) == (view.rows.middle, pytest.approx(upper * whole))
     labels = {label.content for label in view.page().svg().labels}
-    assert {"your guess", "half the price?"} & labels == {
-        "your guess" if guess else "half the price?"
+    assert {"your guess", "half the time?"} & labels == {
+        "your guess" if guess else "half the time?"
     }
-    said = f"Your guess: half of the saving costs {price} % more time."
+    said = f"Your guess: half of the saving takes {price} % more time."
     assert (said in view.text()) == bool(guess)
     assert "Your guess" not in techniques(stop=CHEAP, guess=guess).text()
     little = techniques("resnet18", 16, stop=LINE, guess=guess)
@@ -173,13 +174,36 @@ def test_a_budget_moves_along_the_line_from_the_least_possible_peak() -> None:
     assert view.rows.chosen.peak == peaks[-1]
 
 
+@pytest.mark.parametrize("name", ["resnet50", "vgg16"])
+def test_every_stop_of_the_budget_can_be_had(name: str) -> None:
+    view: Any = techniques(name, 8, stop=LINE, only=("budget",))
+    (slider,) = (each for each in view.controls() if each.kind == "range")
+    for place in range(slider.most + 1):
+        assert send(view, budget=place)["error"] == ""
+        assert view.rows.chosen.peak <= view.budget
+    assert view.budget == view.rows.all.plain.peak == view.rows.chosen.peak
+
+
+@pytest.mark.parametrize("batch", [8, 32])
+def test_no_point_lies_inside_the_area_that_no_schedule_reaches(batch: int) -> None:
+    """The single maps that cheap drops are faster than whole stages: the area ends there."""
+    view = techniques("resnet50", batch, stop=LINE)
+    (area,) = (mark for mark in marks(view, Path) if mark.look == FREE)
+    corners = area.points[3:-1]
+    frontier = view.rows
+    for wave in (frontier.cheap, *frontier.all.frontier, *frontier.all.every.values()):
+        lowest = min(y for x, y in corners if x <= wave.peak)
+        assert frontier.extra(wave) >= lowest
+    assert (frontier.cheap.peak, frontier.extra(frontier.cheap)) in corners
+
+
 def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> None:
     said = [label.content for label in techniques(stop=LINE).page().svg().labels]
     assert {
         "cheap: single maps",
-        "every k-th, k by the rule",
+        "every k-th stage kept, k = √n",
         "kept",
-        "made again",
+        "recomputed",
         "gradient maps",
     } <= set(said)
 
@@ -198,7 +222,7 @@ def test_all_techniques_stand_behind_a_button() -> None:
     view._kept.clear()
     view._kept.append((view.state, shown))
     labels = [label.content for label in view.page().svg().labels]
-    assert labels.count("other results than plain: gradients") == len(rows)
+    assert labels.count("results that differ from plain: gradients") == len(rows)
     send(view, all="")
     assert "no reuse" not in view.text()
 

@@ -66,7 +66,7 @@ def test_an_error_at_the_end_is_the_mean_of_the_last_third() -> None:
     assert training.error == pytest.approx(0.15)
     view = views.training_curves({"a": training})
     assert "15.0 %" in drawn(view)
-    assert "Test error at the end: mean of the last epochs, 2 of 6." in drawn(view)
+    assert "Test error at the end: mean of the last 2 of 6 epochs." in drawn(view)
 
 
 @pytest.mark.parametrize(

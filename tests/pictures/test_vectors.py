@@ -150,9 +150,10 @@ def test_the_price_of_resnet50():
         ({}, "*One image fills most lanes of the convolution,* and one lane of the linear layer"),
         ({"batch": 16}, "*16 images fill nearly all lanes of the convolution,* and half of the "
                         "lanes of the linear layer"),
-        ({"batch": 32}, "32 images fill the linear layer. *The convolution had little to gain*"),
+        ({"batch": 32},
+         "32 images fill the linear layer. *One image already filled most of the convolution*"),
         ({"batch": 32, "format": "fp16", "bits": 512},
-         "fp16 has twice the lanes. *Twice the images fill them, at the same price*"),
+         "fp16 has twice as many lanes. *Twice the images fill them, for the same bytes*"),
         ({"batch": 128, "format": "int8"},
          "*128 images fill the linear layer.* One fills few lanes of the convolution"),
         ({"batch": 5, "source": "channels"},
@@ -166,9 +167,12 @@ def test_the_headline_is_the_finding(settings_, says):
 
 def test_what_has_changed_is_said_beside_the_state_before():
     more, less = made(32).sentence(made()), made().sentence(made(32))
-    assert more == ("Idle lanes of the convolution before: 23 %. The maps take 31.9 times the "
-                    "bytes. Dashed: before.")  # fmt: skip
-    assert "before: 0 %. The maps took 31.9 times" in less
+    assert more == ("Before, 23 % of the lanes of the convolution were idle. The feature maps now "
+                    "take 31.9 times the bytes. Dashed: before.")  # fmt: skip
+    assert (
+        "Before, 0 % of the lanes of the convolution were idle. The feature maps took 31.9 times"
+        in less
+    )
     for other in (made(bits=256), made(32, format="fp64"), made(32, size="14x14")):
         assert made().sentence(other) == made().sentence()
 
@@ -177,7 +181,7 @@ def test_nobody_must_double_the_batch():
     vectors = made(64, format="fp16")
     assert vectors.halved is not None
     assert vectors.halved.nbytes == made(32).nbytes
-    assert vectors.sentence().endswith("with 32 images the price is half.")
+    assert vectors.sentence().endswith("32 images in 16 bits take half.")
     assert round(vectors.nbytes / made(32, format="fp16").nbytes, 2) == 2
 
 
@@ -327,7 +331,7 @@ def test_surprising_is_half_precision_at_twice_the_batch():
     view = views.vectors()
     view.on_event("surprise", None, False)
     assert (view.batch, view.format, view.bits) == (64, "fp16", 1024)
-    assert "Twice the images fill them, at the same price" in view.text() + view.svg()
+    assert "Twice the images fill them, for the same bytes" in view.text() + view.svg()
 
 
 def test_another_network_has_its_own_maps():

@@ -10,9 +10,10 @@ import pytest
 
 import memlab
 from lessons import stored
-from memlab import zoo
+from memlab import formats, strings, zoo
 from memlab.errors import InputError
 from memlab.kernels import cuda as on_device
+from memlab.lesson.card_question import topics
 from memlab.networks.builder import network
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Rects
@@ -152,8 +153,8 @@ def test_moved_bytes_are_those_of_the_sectors_that_hold_a_value(net, order):
 @pytest.mark.parametrize(
     ("layer", "stride", "says"),
     [
-        ("conv1_2", 1, "Column order moves 8 times the bytes (stores)"),
-        ("conv5_1", 1, "Column order moves 8 times the bytes (stores)"),
+        ("conv1_2", 1, "Down a column, the stores move 8 times as many bytes"),
+        ("conv5_1", 1, "Down a column, the stores move 8 times as many bytes"),
     ],
 )
 def test_the_title_is_the_larger_of_the_two_ratios(layer, stride, says):
@@ -214,7 +215,7 @@ def test_every_layer_is_drawn_without_collisions_and_with_few_numerals(name, lay
 
 def test_a_line_says_its_threads_on_hover_and_the_text_says_them_all():
     page = warp_memory().page()
-    fact = "line at byte 896; 1 of its 4 sectors of 32 B move, values used: 3, threads: 3–5"
+    fact = "line at byte 896; sectors of 32 B that move: 1 of 4; values used: 3; threads: 3–5"
     assert f'data-fact="{fact}"' in page.render()
     assert ["896", "#...", "3", "3–5"] in [line.split() for line in page.text().splitlines()]
 
@@ -247,6 +248,39 @@ def test_all_numbers_come_with_the_box_and_with_a_key():
     assert view.page().render() == first.render()
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_order_alone_tells_nothing_of_the_other(order):
+    alone, both = warp_memory(order=order), warp_memory()
+    warp = both.rows.orders[order]
+    assert alone.rows.shown == {order: alone.rows.orders[order]}
+    assert f"its stores move {warp.store.moved:,} B" in alone.text()
+    (other,) = set(ORDERS) - {order}
+    assert f"Stores move {both.rows.orders[other].store.moved:,} B" not in alone.text()
+    assert strings.get(f"warp.order.{other}") not in alone.text() + alone.svg()
+    assert "times as many" not in alone.text()
+    found = [block for block in flat(alone.page().blocks) if isinstance(block, Chart)]
+    assert len(found) == 2  # loads and stores
+
+
+@pytest.mark.parametrize("format", ["fp64", "fp32", "fp16", "bf16", "int8"])
+def test_the_bytes_are_those_of_the_format(format):
+    each = formats.find(format).nbytes(1)
+    view, plain = warp_memory(format=format), warp_memory()
+    for order, name in product(ORDERS, SIDES):
+        side, same = (shown.rows.orders[order].sides[name] for shown in (view, plain))
+        assert side.addresses == [address * each // 4 for address in same.addresses]
+        assert side.used == side.each * len(set(same.addresses))
+        assert side.moved == moved(side.addresses)
+        assert sum(len(line.sectors) for line in side.lines) * 32 == side.moved
+    question = topics()["04.warp"]
+    assert f"{question.truth({'format': format}).value} times as many" in view.rows.headline
+
+
+def test_another_order_is_refused():
+    with pytest.raises(InputError, match="unknown order 'rows'; did you mean 'row'"):
+        warp_memory(order="rows")
+
+
 def test_a_study_says_what_the_picture_says():
     found = Warps(VGG, "conv1_2", 2, 5)
     assert all(sentence in warp_memory(stride=2, warp=5).text() for sentence in found.sentences)
@@ -274,7 +308,7 @@ def test_the_controls_change_what_is_shown():
     assert (shown["shown"], view.rows.column.number) == (9, 9)
     shown = send(view, stride="2")
     assert shown["state"] == "2|5|288|128|352|1024"
-    assert shown["says"] == "Column order moves 8 times the bytes (stores)."
+    assert shown["says"] == "Down a column, the stores move 8 times as many bytes."
     send(view, warp_number=" 17 ")
     assert view.warp == 17
     assert send(view, warp=10**9)["shown"] == view.rows.last

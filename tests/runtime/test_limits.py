@@ -120,7 +120,7 @@ def test_whatever_fails_for_want_of_memory_is_one_sentence(
     def examine() -> None:
         raise error
 
-    monkeypatch.setattr("memlab.doctor.examine", examine)
+    monkeypatch.setattr("memlab.setup_checks.examine", examine)
     monkeypatch.setattr(free_memory, "limited", lambda: limited)
     if told:
         assert cli.main(["doctor"]) == 2

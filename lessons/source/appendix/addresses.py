@@ -3,7 +3,7 @@
 #
 # Belongs to: [07 In place and sharing](../07_sharing.ipynb).
 #
-# The toy of lesson 07 has 6 blocks. A step of ResNet-50 has hundreds, and no hand packs them:
+# The example of lesson 07 has 6 blocks. A step of ResNet-50 has hundreds, too many to pack by hand:
 
 # %%
 from memlab import views
@@ -11,15 +11,15 @@ from memlab import views
 views.addresses("resnet50", 16, how="best", in_place=True)
 
 # %% [markdown]
-# Left to right is time, bottom to top are addresses. Parameters and optimizer state lie below 0,
-# outside the arena: they were there before the step.
+# Time goes to the right, addresses go up. Parameters and optimizer state are below 0, outside the
+# arena: they were in memory before the step.
 #
-# - In forward, maps that wait for backward pile up. Backward is done first with those made last,
+# - In forward, the feature maps that wait for backward pile up. Backward uses the last ones first,
 #   so their bytes become free first.
-# - Gradient maps, gradients of parameters and workspaces take the places that become free. Click
-#   one of them: who had these addresses before?
-# - The arena is a little larger than the lower bound, the most that is alive in one operation, as
-#   the text above the map says.
+# - Gradient maps, gradients of parameters and workspaces use the addresses that become free. Click
+#   on one of them: which block had these addresses before?
+# - The arena is a little larger than the lower bound, which is the most bytes in memory in one
+#   operation. The text above the map says by how much.
 #
-# Set **Placing** to the order of birth: each block gets an address when it is born, and knows
-# nothing of later ones. How many bytes more does that take?
+# Set **Placing** to the order of birth: each block gets an address when it is written, without
+# looking at later blocks. How many more bytes does that take?

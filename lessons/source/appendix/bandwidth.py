@@ -3,12 +3,12 @@
 #
 # Belongs to: [05 Mini-batch and vectors](../05_vectors.ipynb).
 #
-# A **vector** is a row of values that one instruction computes together, and each value has its
-# **lane**. A vector in code may be wider than a **register**, in which the processor keeps one. How
-# wide are the registers of your machine?
+# A **vector** is a row of values that one instruction computes together, and each value has its own
+# **lane**. The processor keeps a vector in a **register**. A vector in code may be wider than a
+# register. How wide are the registers of your machine?
 #
-# The loops below multiply and add in registers, with 1 lane, 2 lanes, 4 and so on. It takes some
-# seconds:
+# The loops below multiply and add in registers, with 1 lane, 2 lanes, 4 lanes and so on. This takes
+# some seconds:
 
 # %% tags=["nbval-ignore-output", "recorded-lanes"]
 from memlab import formats, views
@@ -16,9 +16,9 @@ from memlab import formats, views
 views.vector_lanes(progress=False)
 
 # %% [markdown]
-# Up to the ring, twice the lanes bring twice the operations per second. Behind it, a vector in code
-# becomes several vectors of the processor, one after the other, and nothing is gained. So the lanes
-# of a machine are the bits of a register divided by the bits of a value:
+# Up to the ring, twice as many lanes compute twice as many operations per second. Beyond it, a
+# vector in code becomes several vectors of the processor, one after the other, and nothing is
+# gained. So the lanes of a machine are the bits of a register divided by the bits of a value:
 
 # %%
 for bits in (128, 256, 512, 1024):
@@ -27,24 +27,24 @@ for bits in (128, 256, 512, 1024):
 
 # %% [markdown]
 # Most processors of laptops and servers have 128, 256 or 512 bits: CPUs have such vectors too, as
-# the text of lesson 05 says. A GPU is called 1024 bits wide when the 32 threads of a warp, which
-# run together, are counted with 32 bits each. Who counts so has put the 32 in before.
+# the text of lesson 05 says. A GPU is called 1024 bits wide if the 32 threads of a warp, which run
+# together, are counted with 32 bits each. So this count contains the 32 from the start.
 #
 # Try another format: `views.vector_lanes("fp64", progress=False)`. The ring is at half as many
-# lanes. On a processor of Intel or AMD an older target, `target="sse2"`, moves it to 128 bits: the
-# code is for an older processor.
+# lanes. On a processor of Intel or AMD, an older target, `target="sse2"`, moves it to 128 bits,
+# because the code is then made for an older processor.
 #
 # ## Values from memory
 #
-# The loops above read nothing from memory. Most operations of a network do, and there the bytes
-# count. How many values of each format are read per second?
+# The loops above read nothing from memory. Most operations of a network do, and for them the number
+# of bytes matters. How many values of each format are read per second?
 
 # %% tags=["nbval-ignore-output", "recorded-memory"]
 views.memory_rate(progress=False)
 
 # %% [markdown]
-# So fewer bits help in two ways: more lanes in a vector, and more values from the same bytes. The
-# second one has nothing to do with how many samples there are.
+# So fewer bits help in two ways: a vector has more lanes, and the same bytes hold more values. The
+# second way does not depend on the number of samples.
 
 # %% tags=["numbers"]
 {

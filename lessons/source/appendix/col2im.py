@@ -6,11 +6,13 @@
 # Forward is one product: `Y = W · L`, with the lowered copy `L`. Backward is given the gradient of
 # the output, `dY`, and makes two more:
 #
-# - `dW = dY · Lᵀ` needs the copy. It was freed in forward, so it is written again.
-# - `dL = Wᵀ · dY` is the gradient of the copy, and as large. It takes the place of the copy.
+# - `dW = dY · Lᵀ` needs the copy. The copy was freed in forward, so it is written again.
+# - `dL = Wᵀ · dY` is the gradient of the copy. It has the same size, and it replaces the copy in
+#   its buffer.
 #
 # But the layer before needs the gradient of the image. Up to k² places of the copy hold the same
-# pixel, and each of them sends a contribution back. **col2im** adds them up:
+# pixel, and each of them contributes to the gradient of this pixel. **col2im** adds these
+# contributions:
 
 # %%
 import numpy as np
@@ -29,9 +31,9 @@ def col2im(lowered, k, rows, columns):
 
 
 # %% [markdown]
-# Compare it with `im2col` of the lesson: the same loops, and the assignment goes the other way,
-# with `+=`. How many contributions has each pixel of an 8·8 picture? Let every value of the copy
-# send back a 1, and take off the padding:
+# Compare it with `im2col` of the lesson: the loops are the same, but the values go the other way,
+# with `+=`. How many contributions does each pixel of an 8·8 picture get? Let every value of the
+# copy contribute 1, and remove the padding:
 
 # %%
 print(col2im(np.ones((9, 64)), 3, 8, 8)[0, 1:-1, 1:-1].astype(int))
@@ -42,9 +44,9 @@ print(col2im(np.ones((9, 64)), 3, 8, 8)[0, 1:-1, 1:-1].astype(int))
 #
 # ## Is it the gradient?
 #
-# 16 channels and 8 kernels, with whole numbers, so nothing is rounded. The gradient says by how
-# much a sum changes when one pixel grows by 1. So let one grow. memlab has its own col2im, for any
-# stride and padding; PyTorch calls the two `unfold` and `fold`.
+# Take 16 channels and 8 kernels, with whole numbers, so that nothing is rounded. The gradient says
+# by how much a sum changes when one pixel grows by 1. So let one pixel grow. memlab has its own
+# col2im for any stride and padding. PyTorch calls im2col `unfold`, and col2im `fold`.
 
 # %%
 from memlab import kernels
@@ -70,8 +72,9 @@ print("memlab's differs by at most", abs(own - dx).max())
 # %% [markdown]
 # ## What does a copy add to the peak?
 #
-# It lives inside 1 operation, in backward too: first as `L`, then as `dL`, in one buffer. So it
-# counts only if the peak is there. At batch 32, one image at a time, and the whole batch at once:
+# In backward too, the copy lives inside 1 operation: first as `L`, then as `dL`, in one buffer. So
+# it counts only if the peak is in this operation. These are the peaks at batch 32, with one image
+# lowered at a time, and with the whole batch lowered at once:
 
 # %%
 import memlab
@@ -85,8 +88,8 @@ for network in (zoo.resnet50(), zoo.vgg16()):
 
 # %% [markdown]
 # With the whole batch lowered, the peak of VGG-16 is in the backward of `conv1_2`: its copy takes
-# 3.70 GB, more than all else that is alive then. The largest copy of ResNet-50 is made in `conv1`,
-# where few other bytes are alive.
+# 3.70 GB, more than everything else that is alive then. The largest copy of ResNet-50 is made in
+# `conv1`, where few other bytes are alive.
 
 # %% tags=["numbers"]
 {

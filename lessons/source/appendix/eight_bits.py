@@ -3,9 +3,9 @@
 #
 # Belongs to: [06 Precision](../06_precision.ipynb).
 #
-# Two floating-point formats of 8 bits are in use, and the paper that proposed both gives each a
-# task: e4m3 for weights and maps, in forward; e5m2 for gradients, in backward (Micikevicius et al.,
-# 2022). The names say the bits: e4m3 has 4 for the **exponent** and 3 for the **mantissa**.
+# Two floating-point formats of 8 bits are in use. The paper that proposed both gives each a task:
+# e4m3 for weights and feature maps, in forward, and e5m2 for gradients, in backward (Micikevicius
+# et al., 2022). The names say the bits: e4m3 has 4 for the **exponent** and 3 for the **mantissa**.
 
 # %%
 import math
@@ -26,12 +26,12 @@ for name in (E4M3, E5M2):
     print(f"from {found.smallest:.1e} to {found.largest:,.0f}")
 
 # %% [markdown]
-# One bit buys either steps or range: twice the steps, or nearly twice the powers of 2.
+# One bit gives either steps or range: twice the steps, or nearly twice the powers of 2.
 #
 # ## What do maps need?
 #
-# An image of the digits has 17 greys, from 0 to 1. And behind a batch norm, values lie around 0,
-# most of them between -2 and 2. How much does rounding change them?
+# An image of the digits has 17 greys, from 0 to 1. After a batch norm, values are around 0, most of
+# them between -2 and 2. How much does rounding change them?
 
 # %%
 greys = [k / 16 for k in range(17)]
@@ -43,14 +43,14 @@ for name in (E4M3, E5M2):
     print(f"{name:10}  holds {held} greys, error {100 * error:.1f} %, {zero:.2f} % become 0")
 
 # %% [markdown]
-# Maps need steps: e5m2 has nearly twice the error. Range is no question here: few values of a map
-# are very small or very large.
+# Feature maps need steps: e5m2 has nearly twice the error. They need little range, because few of
+# their values are very small or very large.
 #
 # ## What do gradients need?
 #
-# Gradients of different layers and samples differ by many powers of 2. Here are those of a first
-# step, of the digits in the dark in lesson 06. A loss scale moves all of them together. Which
-# scales lose none at either end?
+# Gradients of different layers and samples differ by many powers of 2. Here are the gradients of
+# the first step of the digits in the dark in lesson 06. A loss scale multiplies all of them by the
+# same factor. Which scales lose none at either end?
 
 # %%
 data, network = digits.dim(), digits.dim_network()
@@ -65,8 +65,8 @@ for name in (E4M3, E5M2):
     print(f"{name:10}  scales that lose none: {some}; times 2^16, {lost:.1f} % become 0")
 
 # %% [markdown]
-# In e4m3 there is none: before the last small ones are saved, large ones become NaN. In a picture,
-# at a scale that comes near: hollow bars are lost.
+# In e4m3 there is no such scale: before the last small gradients are saved, large ones become NaN.
+# The picture has a scale that loses few. Hollow bars are lost:
 
 # %%
 views.gradient_histogram(first, E4M3, scale=2.0**33)
@@ -74,8 +74,8 @@ views.gradient_histogram(first, E4M3, scale=2.0**33)
 # %% [markdown]
 # ## Does a training notice?
 #
-# Maps in 16 bits, all gradients in 8. The loss scale begins at 2^16, as in lesson 06, or for the
-# last one at 2^24:
+# The feature maps have 16 bits, and all gradients have 8. The loss scale begins at 2^16, as in
+# lesson 06, and for the last training at 2^24:
 
 # %% tags=["nbval-ignore-output", "recorded-gradients"]
 ways = {
@@ -92,15 +92,16 @@ print(timing.machine())
 views.training_curves(found)
 
 # %% [markdown]
-# At 2^16, e5m2 learns, though 20.1 % of the first gradients become 0 at that scale, and e4m3 does
-# not. With a scale that suits, e4m3 learns too: the smallest gradients are not missed here. So
-# range is room: where a format has much of it, nobody has to choose the scale with care. Where it
-# has less, each tensor can be given a scale of its own.
+# At 2^16, e5m2 learns, although 20.1 % of the first gradients become 0 at that scale, and e4m3 does
+# not learn. With a scale that fits, e4m3 learns too: it does not need the smallest gradients. So a
+# format with much range does not need a careful choice of the scale. With less range, each tensor
+# can have a scale of its own.
 #
 # ## How many bytes?
 #
-# Maps in e4m3 and their gradients in e5m2, and the rest as in mixed fp16. Planned for ResNet-50
-# with Adam and 32 images, at the peak; then planned and measured for the digits:
+# Feature maps are in e4m3 and their gradients in e5m2, and the rest is as in mixed fp16. These are
+# the peaks, planned for ResNet-50 with Adam and 32 images, then planned and measured for the
+# digits:
 
 # %%
 by_role = {"feature_map": E4M3, "gradient_map": E5M2}

@@ -3,10 +3,10 @@
 #
 # Belongs to: [08 Recompute](../08_recompute.ipynb).
 #
-# memlab cuts a network wherever 1 feature map alone goes on to the next layer. A schedule of the
-# chain runs whole stages, and what a stage reads is counted until the stage ends. Among all such
-# schedules, dynamic programming finds the least peak, and for each budget the least time (Beaumont
-# et al., 2019)<sup>E6</sup>. A smaller budget is refused:
+# memlab cuts a network wherever a single feature map connects two parts. A schedule of the chain
+# runs whole stages, and the input of a stage is counted until the stage ends. Among all these
+# schedules, dynamic programming finds the least peak, and the least time for each budget (Beaumont
+# et al., 2019)<sup>E6</sup>. A budget below the least peak is refused:
 
 # %%
 import memlab
@@ -25,9 +25,10 @@ for budget in ("2 GB", "1.5 GB", "1 GB"):
 # %% [markdown]
 # ## What does a schedule of whole stages miss?
 #
-# 3 convolutions, and a concat that reads all their outputs. The last 2 of them and the concat are 1
-# stage: between them no map goes on alone. `exact` looks inside: it decides for each operation when
-# it runs again, as an integer program (Jain et al., 2020)<sup>E6</sup>:
+# Here are 3 convolutions, and a concat that reads all their outputs. The last 2 convolutions and
+# the concat are 1 stage, because no single feature map connects them. `exact` looks inside the
+# stage: it decides for each operation when it runs again, as an integer program (Jain et al.,
+# 2020)<sup>E6</sup>:
 
 # %%
 first = memlab.network("skips", image=(8, 16, 16)).conv(8, 3, pad=1)
@@ -40,15 +41,18 @@ for how in ("chain", "exact"):
     print(f"{how}: {memlab.plan(each).peak(8):,} B, {', '.join(repeats)}")
 
 # %% [markdown]
-# `chain` runs a stage again once, without what nobody reads. `exact` lets go of `conv1` in between
-# and makes it a third time, so it takes less. It proves its answer, for at most 24 operations.
+# `chain` runs a stage again once, except for outputs that no operation reads. `exact` frees `conv1`
+# in between and computes it a third time, so it needs fewer bytes. It proves that no order needs
+# fewer; it works for at most 24 operations.
 #
 # ## What can be dropped inside a stage of a large network?
 #
-# `cheap` needs no search. It drops the outputs of layers that compute little for each byte that
-# they write, as batch norm, ReLU and GELU, wherever they stand. So it lies below the line of whole
-# stages in the picture of lesson 08. In a transformer, `drop` with the kinds of attention's
-# matrices is what the literature calls selective recompute<sup>F4</sup>:
+# `cheap` needs no search. It drops the outputs of layers that do little work for each byte that
+# they write, such as batch norm, ReLU and GELU, anywhere in the network. So it is below the line of
+# whole stages in the picture of lesson 08. In a transformer, `drop` with the matrices of attention
+# is what the literature calls selective recompute. In 16 bits a layer keeps `34·s·h` bytes for each
+# text, and its attention `5·a·s²` bytes more, for s tokens, h features and a heads: the longer the
+# text, the larger the second part<sup>F4</sup>.
 
 # %%
 gpt = memlab.training_step(zoo.gpt_small())
@@ -63,7 +67,7 @@ for name, each in ways.items():
     print(f"{name:22} peak {units.short(memlab.plan(each).peak(32))}")
 
 # %% [markdown]
-# **Fused** attention stores no matrix at all: it goes by tiles, and keeps 1 number for each
+# **Fused** attention stores no matrix at all: it works in tiles, and keeps 1 number for each
 # row<sup>F5</sup>.
 #
 # Sources: E6, F4, F5.

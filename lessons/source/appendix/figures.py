@@ -3,14 +3,14 @@
 #
 # Belongs to: [02 A whole network](../02_network.ipynb).
 #
-# A Chinese post (2017) tells what networks need in round figures. Each of them is a count times the
-# bytes of a value, divided by something. Which count, and divided by what? Below stands what the
-# text says, and then what comes out, in both units.
+# A Chinese post (2017) says in round figures how much memory networks need. Each figure is a count,
+# times the bytes of a value, divided by the bytes of a unit. Which count is it, and which unit?
+# Each cell below computes a figure of the text again, in both units.
 #
 # ## Is an image 192 KB?
 #
-# A picture with 3 colours and 256·256 pixels.<sup>A2</sup> It waits on disk or in RAM with 8 bits
-# for each colour, and a network computes with fp32:
+# The picture has 3 colours and 256·256 pixels.<sup>A2</sup> On disk and in RAM each colour takes 8
+# bits, and a network computes with fp32:
 
 # %%
 from math import prod
@@ -23,14 +23,13 @@ for name in ("uint8", "fp32"):
     print(f"192 KB?  {name:5}  {units.both(formats.find(name).nbytes(picture))}")
 
 # %% [markdown]
-# So KB means KiB here, and the picture is not yet the input of a network: that takes 4 times as
-# much.
+# So KB means KiB here. As the input of a network, the picture takes 4 times as much.
 #
 # ## Which network has 6.6M parameters?
 #
-# The text calls it an entry-level network for MNIST, 25 MB, and does not say its
-# layers.<sup>A3</sup> One that fits has two convolutions of 5·5 and a linear layer with 1,024
-# outputs. That is our guess: other networks have as many.
+# The text calls it an entry-level network for MNIST of 25 MB, and does not name its
+# layers.<sup>A3</sup> A network that fits has two convolutions of 5·5 and a linear layer with 1,024
+# outputs. This is our guess, since other networks have as many parameters.
 
 # %%
 small = zoo.mnist_cnn()
@@ -38,14 +37,14 @@ print(small.table())
 print(f"25 MB?  {units.both(4 * small.parameters)}")
 
 # %% [markdown]
-# So MB means MiB here. The table answers another sentence of the text too: activations are not
-# tied to parameters.<sup>A15</sup> `fc3` has nearly all parameters and 1,024 values, `conv1` hardly
-# any parameters and 50,176 values. ReLU and pooling have no parameters at all.
+# So MB means MiB here. The table supports another sentence of the text: the number of activations
+# does not depend on the number of parameters.<sup>A15</sup> `fc3` has nearly all parameters and
+# 1,024 values, `conv1` has few parameters and 50,176 values. ReLU and pooling have no parameters.
 #
 # ## Are ResNet-50's parameters 99 MB?
 #
-# 26M parameters are 99 MB, it says, and 16M activations 64 MB.<sup>A4</sup> Exact first, then
-# rounded to millions:
+# The text says that 26M parameters take 99 MB, and 16M activations take 64 MB.<sup>A4</sup> First
+# the exact counts, then the counts rounded to millions:
 
 # %%
 net = zoo.resnet50(variant="v1")
@@ -55,9 +54,8 @@ for said, count in counts.items():
         print(f"{said} MB?  {each:>10,} values  {units.both(4 * each)}")
 
 # %% [markdown]
-# 99 is in MiB, and of the rounded count; 64 is in MB. One text, two units: 99 and 64 are 163, and
-# Graphcore's text (2017), which it tells again, has 168 MB for the same two counts. Whoever adds up
-# what a text says finds out.
+# The 99 is the rounded count in MiB, and the 64 is in MB. So one text uses two units. Its sum is
+# 163, while Graphcore's text (2017), which it retells, has 168 MB for the same two counts.
 #
 # ## Is 32 times 64 MB over 2 GB?
 
@@ -69,9 +67,9 @@ for batch in (1, 32):
     print(f"batch {batch:2}, peak of a step: {units.both(peak)}")
 
 # %% [markdown]
-# It is, in GB.<sup>A5</sup> But it is no peak: what is counted are outputs of convolutions and
-# sums. A step holds other maps too, and parameters, gradients and momentum. So the figure is right
-# for what it counts, and too small for the question whether a training fits.
+# Yes, in GB.<sup>A5</sup> But this is not the peak, because the text counts the outputs of
+# convolutions and sums only. A step also holds other feature maps, parameters, gradients and
+# momentum. The figure is right for what it counts, but too small to tell whether a training fits.
 #
 # ## Three questions for a round figure
 #

@@ -18,18 +18,18 @@ from memlab.measure import timing
 views.number("0.1", "fp16")
 
 # %% [markdown]
-# fp16 holds no 0.1: what lies between two steps goes to the nearer one. Move **Next values**, then
-# change **Format**. The formats that networks use:
+# fp16 has no 0.1: a number between two steps is rounded to the nearer one. Move **Next values**,
+# then change **Format**. Networks use these formats:
 
 # %%
 print(formats.table(vectors=()))
 
 # %% [markdown]
-# Beyond **largest** is **overflow**. A number nearer to 0 than half of **smallest** becomes 0:
-# **underflow**. **epsilon** is the step from 1 to the next number; with each power of 2 the steps
-# become twice as large. Below 2⁻¹⁴ the steps of fp16 no longer become smaller: numbers are kept
-# with fewer digits, down to 2⁻²⁴. e4m3 has 4 bits of exponent and 3 of mantissa. int8 and int4 are
-# whole numbers.
+# A number beyond **largest** is an **overflow**. A number closer to 0 than half of **smallest**
+# becomes 0: **underflow**. **epsilon** is the step from 1 to the next number, and with each power
+# of 2 the steps become twice as large. Below 2⁻¹⁴ the steps of fp16 no longer become smaller:
+# numbers are stored with fewer digits, down to 2⁻²⁴. e4m3 has 4 bits of exponent and 3 of mantissa.
+# int8 and int4 are whole numbers.
 #
 # ## What becomes of a number that is too large?
 
@@ -38,12 +38,12 @@ for name in ("fp32", "bf16", "fp16", "fp8_e5m2", "fp8_e4m3fn", "int8"):
     print(f"{name:10}  70,000 becomes {rounding.nearest(70_000, name):,}")
 
 # %% [markdown]
-# fp16 and e5m2 give infinity, e4m3 gives NaN (not a number), int8 its largest value: it saturates.
-# In bf16, 70,144 is no overflow, but rounding.
+# fp16 and e5m2 give infinity, e4m3 gives NaN (not a number), and int8 gives its largest value: it
+# saturates. In bf16, 70,144 is not an overflow, but a rounded number.
 #
-# ## Which sums stand still?
+# ## Which sums stop growing?
 #
-# A sum of many ones. So what is stored in few bits is often added in fp32, or in pairs:
+# A sum of many ones. So values that are stored in few bits are often added in fp32, or in pairs:
 
 # %%
 views.running_sum("fp16", count=4096)
@@ -51,8 +51,8 @@ views.running_sum("fp16", count=4096)
 # %% [markdown]
 # ## Which gradients does fp16 lose?
 #
-# The digits in the dark of lesson 06, their first step, in fp32. Hollow bars are gradients that
-# fp16 would lose, after the loss is multiplied by 65,536:
+# This is the first step of the digits in the dark of lesson 06, in fp32. Hollow bars are gradients
+# that fp16 would lose, after the loss is multiplied by 65,536:
 
 # %%
 data, network = digits.dim(), digits.dim_network()
@@ -61,7 +61,8 @@ first = memlab.run(step, 32, data.x[:32], data.y[:32], keep="gradients")
 views.gradient_histogram(first, "fp16", scale=65536)
 
 # %% [markdown]
-# Too large a factor loses gradients at the other end, by overflow. Which powers of 2 lose none?
+# A factor that is too large loses gradients at the other end, by overflow. Which powers of 2 lose
+# none?
 
 # %%
 for power in (23, 24, 40, 41):
@@ -69,13 +70,14 @@ for power in (23, 24, 40, 41):
     print(f"2^{power}:", found.rows.sentences[-1])
 
 # %% [markdown]
-# Those from 2^24 to 2^40. A training in mixed fp16 finds its factor by itself: an overflow halves
-# it.
+# The powers from 2^24 to 2^40. A training in mixed fp16 finds its factor by itself: each overflow
+# halves it.
 #
 # ## When are steps too coarse?
 #
-# At a small rate: many updates are less than half a step. Master weights keep them, and so does
-# **stochastic rounding**, which rounds up or down by chance, so that they count on average.
+# At a small learning rate: many updates are less than half a step. Master weights keep these
+# updates. So does **stochastic rounding**: it rounds up or down by chance, so that on average no
+# update is lost.
 
 # %% tags=["nbval-ignore-output", "recorded-rounding"]
 mixed, bf16 = (partial(memlab.precision, mode=mode) for mode in ("mixed fp16", "bf16"))
@@ -95,9 +97,10 @@ views.training_curves(found)
 # ## Does a run follow the plan?
 #
 # Graphcore's text (2017) says that lower precision could halve or even quarter the 168 MB of
-# ResNet-50: parameters, and the maps of 1 image.<sup>A13</sup> So it is, for what is stored in few
-# bits; [a step stores more](eight_bits.ipynb). memlab computes in fp32: a kernel widens a tile
-# (copies a part of an array into fp32), computes, and rounds the result. Tiles are in the plan too:
+# ResNet-50: the parameters, and the feature maps of 1 image.<sup>A13</sup> That is right for what
+# is stored in few bits, and [a step stores more](eight_bits.ipynb). memlab computes in fp32: a
+# kernel copies a part of an array into fp32 (a tile), computes, and rounds the result. Tiles are in
+# the plan too:
 
 # %%
 full = memlab.training_step(digits.network(), "adam")
@@ -108,8 +111,8 @@ for name, each in ways.items():
     print(f"{name:9} planned {done.planned.peak(32):,} B, measured {done.peak:,} B")
 
 # %% [markdown]
-# It does, at every operation. For these extra passes ResNet-50 reads and writes 69.6 GB, and in
-# fp32 35.1 GB. Hardware that computes in 16 bits has none of them.
+# It does, at every operation. With these extra passes ResNet-50 reads and writes 69.6 GB, and in
+# fp32 35.1 GB. Hardware that computes in 16 bits needs no extra passes.
 #
 # Sources: A13.
 

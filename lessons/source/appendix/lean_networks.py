@@ -3,8 +3,9 @@
 #
 # Belongs to: [02 A whole network](../02_network.ipynb).
 #
-# A Chinese post (2017) says that lean networks, those with few parameters, solve hard problems too.
-# How well they do, no plan can tell; what they save, it can. One step of SGD with momentum:
+# A Chinese post (2017) says that lean networks, which have few parameters, solve hard problems too.
+# A plan cannot tell how well they work, but it can tell how much memory they save. One step of SGD
+# with momentum:
 
 # %%
 import memlab
@@ -27,24 +28,24 @@ for batch in (1, 128):
     print(f"batch {batch:3}: GoogLeNet takes {ratio:.2f} times what AlexNet takes")
 
 # %% [markdown]
-# At batch 1 GoogLeNet saves most of the memory, and at batch 128 it needs more.
+# At batch 1 GoogLeNet saves most of the memory. At batch 128 it needs more than AlexNet.
 #
-# **What lean saves:** the floor, that is parameters, gradients and the optimizer's state; the file
-# of the parameters; and memory in inference, where few maps are alive.
+# **A lean network saves** the floor (parameters, gradients and optimizer state), the file of the
+# parameters, and memory in inference, where few feature maps are alive.
 #
-# **What it does not save:** the mountain. A convolution uses the same few weights at every place,
-# so a network without large linear layers has many values of maps for each parameter. From which
-# batch on does GoogLeNet need more?
+# **It does not save** the mountain. A convolution uses the same few weights at every place, so a
+# network without large linear layers has many activations for each parameter. From which batch on
+# does GoogLeNet need more?
 
 # %%
 first = next(b for b in range(1, 200) if plans["googlenet"].peak(b) > plans["alexnet"].peak(b))
 print("GoogLeNet needs more than AlexNet from batch", first)
 
 # %% [markdown]
-# ## What does a smaller batch buy, fairly asked?
+# ## How much does a smaller batch save?
 #
-# "Make the batch smaller" is the first advice, and how much it helps depends on the batch you have.
-# How many times smaller is the peak with half of it?
+# "Make the batch smaller" is the usual first advice. How much it helps depends on the batch you
+# have. By what factor does the peak shrink when the batch is halved?
 
 # %%
 plans["vgg16, adam"] = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
@@ -55,10 +56,9 @@ for name in ("vgg16, adam", "vgg16", "alexnet", "resnet50", "googlenet"):
     print(f"{name:20}", *(f"{fall:5.2f}" for fall in falls))
 
 # %% [markdown]
-# VGG-16 with Adam: 1.09 times from batch 8, 1.65 times from batch 128. It is not the network that
-# makes a smaller batch useless, but its floor beside the mountain **at that batch**. Nowhere is the
-# factor 2.
+# For VGG-16 with Adam the factor is 1.09 from batch 8, and 1.65 from batch 128. So a smaller batch
+# helps little where the floor is large compared to the mountain **at that batch**. The factor is
+# never 2.
 #
-# What is fair? The same question at the batch that does not fit. If VGG-16 does not fit at 128,
-# half of the batch helps; if it does not fit at 8, the floor has to be lower: another optimizer, a
-# leaner network.
+# So ask the question at the batch that does not fit. If VGG-16 does not fit at 128, half the batch
+# helps. If it does not fit at 8, make the floor lower: take another optimizer or a leaner network.

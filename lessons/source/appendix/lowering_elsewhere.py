@@ -5,13 +5,14 @@
 #
 # ## What do frameworks lower?
 #
-# Caffe lowers one image at a time.<sup>G3</sup> Libraries for GPUs make tiles inside the product,
-# which cuDNN, NVIDIA's library, calls implicit GEMM: a matrix product (GEMM) of a copy that is
-# never written out.<sup>G1</sup> Or they choose for each layer the fastest algorithm within a limit
-# of workspace, as `memlab.lowering(step, batch=32, limit="8 MiB")` does once `memlab bench machine`
-# has measured your machine.
+# Caffe lowers one image at a time.<sup>G3</sup> Libraries for GPUs make tiles inside the product.
+# cuDNN, NVIDIA's library, calls this implicit GEMM: a matrix product (GEMM) whose copy is never
+# written to memory as a whole.<sup>G1</sup> Or such libraries choose, for each layer, the fastest
+# algorithm within a limit of workspace. `memlab.lowering(step, batch=32, limit="8 MiB")` does the
+# same, once `memlab bench machine` has measured your machine.
 #
-# PyTorch on a processor, without and with its library oneDNN, where it is installed:
+# If PyTorch is installed, this shows what it takes on a processor, without and with the library
+# oneDNN:
 
 # %% tags=["nbval-ignore-output"]
 from memlab.measure import torch_lowering
@@ -19,15 +20,15 @@ from memlab.measure import torch_lowering
 torch_lowering.measure()
 
 # %% [markdown]
-# memlab's offset table is for stride 1, where neighbours in the output read neighbours in the
-# input. So in the curve of a layer with stride 2, such as `conv1` of ResNet-50, this way is
-# missing.
+# memlab's offset table works for stride 1 only, where neighbours in the output read neighbours in
+# the input. So the curve of a layer with stride 2, such as `conv1` of ResNet-50, has no point
+# `offsets`.
 #
 # ## Do ResNet-50's activations take 7.5 GB with lowering?
 #
-# A Chinese post (2017) says so, at batch 32.<sup>A7</sup> In the post of James Hanlon (2017) the
-# figure is a measurement: training took up to 7.5 GB of the 12 GB of a Titan X (Maxwell). What does
-# lowering take by a plan, and by which formula is it 7.5 GB?
+# A Chinese post (2017) says so, for batch 32.<sup>A7</sup> In the post of James Hanlon (2017) this
+# figure is a measurement: training took up to 7.5 GB of the 12 GB of a Titan X (Maxwell). How much
+# memory does a plan give for lowering, and which formula gives 7.5 GB?
 
 # %%
 import math
@@ -52,10 +53,10 @@ print("k² times every output:       ", units.short(sum(outputs.values())))
 print("the same without 4 shortcuts:", units.short(sum(most)))
 
 # %% [markdown]
-# The last line is 7.5 GB, by a wrong formula: lowering copies inputs, not outputs. By a right one
-# it is 2.66 GB, and never alive together, since each copy is freed. That the wrong one gives what
-# was measured is a coincidence. A measurement of all memory in use does not say what the bytes are.
-# A plan does.
+# The last line gives 7.5 GB, but its formula is wrong: lowering copies inputs, not outputs. The
+# right formula gives 2.66 GB, and these bytes are never alive together, because each copy is freed.
+# It is a coincidence that the wrong formula gives the measured figure. A measurement of all memory
+# in use does not say what the bytes are for. A plan does.
 #
 # ## Which windows does ResNet-50 have?
 #

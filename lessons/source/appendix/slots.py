@@ -1,17 +1,17 @@
 # %% [markdown]
-# # Appendix: how few slots does a long chain need?
+# # Appendix: how often must a step of a long chain run again?
 #
 # Belongs to: [08 Recompute](../08_recompute.ipynb).
 #
 # A recurrent network repeats a step: here 1,000 times. Two texts (Hanlon, 2017; a Chinese post,
-# 2017) say of a paper of DeepMind: 20 times less memory for 30 % more compute. A **slot** holds
-# what backward of 1 step needs.
+# 2017) say about a paper of DeepMind: 20 times less memory for 30 % more compute. A **slot** holds
+# everything that backward of 1 step needs.
 #
-# With 1 slot every step is made from the first one on: for 10 steps, 10 + 9 + 8 + ... + 1 = 55
-# forward runs. With more slots, some hold steps that are nearer. The best schedule fills a slot
-# again as soon as it is free, so a step may run more than twice (Griewank and Walther, 2000;
-# Gruslys et al., 2016)<sup>E2</sup>. It needs no search: a formula gives the number of runs, and
-# where the next slot is filled.
+# With 1 slot, every step is computed from the first one on: for 10 steps, 10 + 9 + 8 + ... + 1 = 55
+# forward runs. With more slots, a step starts from the nearest slot. When backward has passed a
+# slot, the fastest schedule fills it again, so some steps run more than twice (Griewank and
+# Walther, 2000; Gruslys et al., 2016)<sup>E2</sup>. It needs no search: a formula gives the number
+# of runs, and the step that fills the next slot.
 
 # %%
 import memlab
@@ -24,8 +24,9 @@ for m in (1, 10, 20, 50, 100):
     print(f"{m:3} slots: {forwards / 1000:7.3f} forward runs per step, {more:8.1%} more time")
 
 # %% [markdown]
-# Time: where backward takes 2 times as long as forward. From 50 slots on, more of them save little.
-# Every k-th step kept, with the best k, takes more slots for about the same time<sup>E1</sup>:
+# With 50 slots, 20 times less memory costs less than one more forward pass. The time is that of a
+# network whose backward takes 2 times as long as its forward. More than 50 slots save little. The
+# rule of lesson 08, to keep every k-th step, needs more slots for about the same time<sup>E1</sup>:
 
 # %%
 for n in (100, 152, 1000):
@@ -33,18 +34,18 @@ for n in (100, 152, 1000):
     print(f"{n:5,} steps: {maps} slots, with k = {k}")
 
 # %% [markdown]
-# So what do the texts say right?
+# So is the claim of the texts right?
 
 # %%
 for row in claims.find("A11"):
     print(row)
 
 # %% [markdown]
-# The memory holds<sup>A11</sup>. The compute is one third more, as the paper itself says (Gruslys
-# et al., 2016).
+# The memory is right<sup>A11</sup>. The compute is one third more, as the paper itself says
+# (Gruslys et al., 2016).
 #
-# Now a run. In this network backward of a step reads 2 feature maps: its own, and that of the step
-# before. So here `k` counts stored maps, and a stored map serves 2 steps:
+# Now a run. In this network, backward of a step reads 2 feature maps: its own, and the one of the
+# step before. So here `k` counts stored feature maps, and each serves 2 steps:
 
 # %%
 step, batch = memlab.training_step(zoo.rnn(steps=1000, hidden=32), "sgd").keep("gradients"), 4
@@ -56,13 +57,13 @@ for k in (50, 47, 10):
     print(f"residual {memlab.run(each, batch).residual} B")
 
 # %% [markdown]
-# Beside the stored maps, 3 of the step that runs are alive. So 47 stored maps, not 50, make it 20
-# times. The arithmetic grows by more than 31.7 %: here backward takes less than 2 times that of
-# forward, because no gradient of the inputs is wanted. With 10 stored maps the next bytes cost
-# much.
+# Beside the stored feature maps, 3 of the running step are in memory. So 47 stored feature maps,
+# not 50, make it 20 times less. The arithmetic grows by more than 31.7 %: here backward does less
+# than 2 times the work of forward, because no gradient of the inputs is computed. With 10 stored
+# feature maps, further bytes cost much time.
 #
-# A text says that recompute cuts ResNet-50 4 times. Its source has no such figure: its example is
-# ResNet-200<sup>A10</sup>. Deep chains gain more:
+# A text says that recompute makes the memory of ResNet-50 4 times smaller. Its source has no such
+# figure: the example there is ResNet-200<sup>A10</sup>. Deep chains gain more:
 
 # %%
 for row in claims.find("A10"):

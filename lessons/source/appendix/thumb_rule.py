@@ -3,15 +3,15 @@
 #
 # Belongs to: [02 A whole network](../02_network.ipynb).
 #
-# [An answer](https://datascience.stackexchange.com/questions/12649) that is often quoted works out
-# a sum: 532,752 activations and 9,000 values of input per image, 19,072,984 parameters, batch 128,
-# "742.34 MB". Its rule is that of the CS231n notes: activations twice, for their gradients;
-# parameters 3 times, for gradients and a **step cache**, which is what the optimizer keeps; the
-# input once.<sup>B1</sup>
+# [An answer](https://datascience.stackexchange.com/questions/12649) that is often quoted computes a
+# total: 532,752 activations and 9,000 input values per image, 19,072,984 parameters, batch 128,
+# "742.34 MB". It uses the rule of the CS231n notes. Activations count twice, because they have
+# gradients. Parameters count 3 times, for gradients and a **step cache**, the state of the
+# optimizer. The input counts once.<sup>B1</sup>
 #
-# ## Does the sum come out?
+# ## Is the total computed correctly?
 #
-# In MB of 1024² bytes, as it stands, and then with each term rounded first:
+# In units of 1024² bytes. The first line takes the exact terms, the second rounds each term first:
 
 # %%
 from math import prod
@@ -27,8 +27,8 @@ for digits in (5, 2):
     print(f"{a} * {batch} + {b} + {c} = {a * batch + b + c:.2f}")
 
 # %% [markdown]
-# The terms were rounded first, and one of them was then taken 128 times.<sup>B2</sup> And the unit?
-# The answer divides by 1024², and says that this gives GB. It gives MiB:
+# The answer rounded the terms first, and then took one of them 128 times.<sup>B2</sup> What is the
+# unit? The answer divides by 1024² and says that this gives GB. It gives MiB:
 
 # %%
 total = maps * batch + held + images
@@ -37,8 +37,8 @@ print(units.exact(total), *(units.in_unit(total, unit) for unit in ("MB", "MiB",
 # %% [markdown]
 # ## Is it 3 times the parameters?
 #
-# The answer says 3, whatever the optimizer. How many arrays as large as the parameters does a step
-# hold, with gradients and what the optimizer keeps?
+# The answer says 3 for every optimizer. How many arrays as large as the parameters does a step
+# hold, with the gradients and the state of the optimizer?
 
 # %%
 for optimizer in counting.COPIES:
@@ -50,10 +50,10 @@ for optimizer in counting.COPIES:
 # %% [markdown]
 # ## Is it 2 times the activations?
 #
-# A gradient map is freed as backward goes on, and so is the map that it belongs to. And what counts
-# as an activation? The notes list outputs of convolutions, poolings and linear layers, as if a ReLU
-# wrote over its input. Or is it every output? All maps and gradient maps of ResNet-50 that are
-# alive at its peak, batch 32, beside 2 times each count:
+# During backward, gradient maps are freed, and so are the feature maps that they belong to. And
+# what is an activation? The notes count the outputs of convolutions, poolings and linear layers, as
+# if a ReLU wrote over its input. Another rule counts every output. Compare the feature maps and
+# gradient maps of ResNet-50 that are alive at its peak (batch 32) with 2 times each count:
 
 # %%
 resnet, rule = zoo.resnet50(variant="v1"), counting.find("cs231n")
@@ -64,11 +64,12 @@ for counts in (rule, counting.find("everything")):
     print(f"{units.short(alive)} of {units.short(twice)}: {alive / twice:.3f}  {counts.title}")
 
 # %% [markdown]
-# Twice every output is a bound, and far too much. Twice the table is an estimate: it leaves out
-# what batch norm and ReLU keep, and counts gradients that are not there at once.
+# Twice every output is an upper bound, but far too large. Twice the count of the notes is an
+# estimate: it leaves out what batch norm and ReLU keep, and it counts gradients that are not alive
+# at the same time.
 #
 # The notes end their table of VGG-16 with two totals: the values of an image<sup>B3</sup> and the
-# parameters.<sup>B4</sup> Its columns, added up:
+# parameters.<sup>B4</sup> Here the columns of the table are added up again:
 
 # %%
 for row in (*memlab.claims.find("B3"), *memlab.claims.find("B4")[:1]):
@@ -77,13 +78,13 @@ for row in (*memlab.claims.find("B3"), *memlab.claims.find("B4")[:1]):
 # %% [markdown]
 # The parameters are right; the total of the values is not the sum of its column.
 #
-# ## Exercise: how much does yours need?
+# ## Exercise: how much does your network need?
 #
-# The answer tells its readers to do this for a network of their own.
+# The answer asks its readers to do this for their own network.
 #
-# **Blanks.** Each number in `kernels` is a convolution with so many kernels of 5·5 and padding 2, a
-# ReLU, and a pooling of 2·2; each number in `features` a linear layer. Count activations and
-# parameters, the biases too.
+# **Fill in the blanks.** Each number in `kernels` stands for a convolution with that many kernels
+# of 5·5 and padding 2, a ReLU, and a pooling of 2·2. Each number in `features` stands for a linear
+# layer. Count the activations and the parameters, with the biases.
 
 # %%
 from memlab import lesson
@@ -130,7 +131,7 @@ def counted(image, kernels, features):
 exercise.check(counted)
 
 # %% [markdown]
-# **Alone.** Then the 4 parts of the rule, for any optimizer:
+# **Alone.** Compute the 4 parts of the rule, for any optimizer:
 
 # %%
 exercise = lesson.exercise("02.four_parts")
@@ -153,8 +154,8 @@ def four_parts(activations, parameters, inputs, batch, optimizer):
 exercise.check(four_parts)
 
 # %% [markdown]
-# **Yours.** Put your own network into the first line, or write another `mine`. Once the blanks are
-# filled, `counted(image, kernels, features)` gives what memlab counts.
+# **Your network.** Write your own network into the first line, or define another `mine`. When the
+# blanks are filled in, `counted(image, kernels, features)` returns the numbers that memlab counts.
 
 # %%
 image, kernels, features = (3, 32, 32), [32, 64], [256, 10]
@@ -182,7 +183,7 @@ for name, one, other in zip(names, yours, planned, strict=True):
 print(f"{'workspace':22} {'':14} {roles['workspace']:>14}")
 
 # %% [markdown]
-# How near is the rule? Planned peak over the rule, with Adam:
+# How close is the rule? Each number is the planned peak divided by the rule, with Adam:
 
 # %%
 for name in ("mnist_cnn", "vgg16", "resnet50", "googlenet"):
@@ -192,11 +193,12 @@ for name in ("mnist_cnn", "vgg16", "resnet50", "googlenet"):
     print(f"{name:10}", *(f"batch {b}: {plan.peak(b) / nbytes:.2f} " for b, nbytes in sums.items()))
 
 # %% [markdown]
-# Near at batch 1. At a large batch the rule can be far too high. It is no bound either: at batch 1
-# two networks need more, because of a workspace. And it does not tell what is alive when.
+# The rule is close at batch 1. At a large batch it can be far too high. It is not an upper bound
+# either: at batch 1 two networks need more, because of a workspace. And it does not say when an
+# array is alive.
 #
 # A blogger's notes name one more source: "ConvNets in practice" (Stanford, 2016), the eleventh
-# lecture of CS231n. It tells, too, how convolutions are computed, as lesson 03 does.
+# lecture of CS231n. It also explains how convolutions are computed, as lesson 03 does.
 #
 # Sources: B1, B2, B3, B4.
 

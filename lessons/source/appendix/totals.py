@@ -3,9 +3,9 @@
 #
 # Belongs to: [02 A whole network](../02_network.ipynb).
 #
-# The vDNN paper (Rhu et al., 2016) and an article that tells it say that VGG-16 at batch 128 needs
-# about 14 GB: more than a card of 12 GB has.<sup>C2</sup> They count weights and their gradients,
-# feature maps, gradient maps and workspace.
+# The vDNN paper (Rhu et al., 2016) and an article about it say that VGG-16 at batch 128 needs about
+# 14 GB, more than a card of 12 GB has.<sup>C2</sup> They count weights and their gradients, feature
+# maps, gradient maps and workspace.
 #
 # ## Which of the totals is right?
 
@@ -16,10 +16,10 @@ from memlab import counting, units, views, zoo
 views.totals("vgg16", batch=128, said="14 GB")
 
 # %% [markdown]
-# Each answers a question of its own. The counting: how much does a program take that has all maps
-# and the largest gradient maps side by side? The plan: how much is alive, if each map is freed
-# after its last reader? The rest of the 14 GB may be workspace, which cuDNN, NVIDIA's library,
-# chooses; nobody has confirmed it.
+# Each total answers its own question. The counting: how much does a program need that holds all
+# feature maps and the largest gradient maps at the same time? The plan: how much is alive, if each
+# map is freed after its last reader? The rest of the 14 GB may be workspace, which NVIDIA's library
+# cuDNN chooses; nobody has confirmed this.
 #
 # So does VGG-16 fit?
 
@@ -29,8 +29,9 @@ ledger = memlab.plan(memlab.training_step(vgg))
 print("largest batch in 12 GB:", ledger.fit("12 GB").batch)
 
 # %% [markdown]
-# By the plan it does, at batch 128. The same two texts name AlexNet, and VGG-16 at batch 256. The
-# article also says that AlexNet has 2 linear layers, and VGG-16 16 convolutions:
+# By the plan it fits at batch 128. The same two texts also give totals for AlexNet, and for VGG-16
+# at batch 256. The article says that AlexNet has 2 linear layers, and that VGG-16 has 16
+# convolutions:
 
 # %%
 rule = counting.find("vdnn")
@@ -43,9 +44,10 @@ for name, batch, said in (("alexnet", 128, "1.1 GB"), ("vgg16", 256, "28 GB")):
     print(f"{units.short(planned)}; {kinds.count('conv2d')} conv, {kinds.count('linear')} linear")
 
 # %% [markdown]
-# ## Do maps have a larger share in a deeper network?
+# ## Do feature maps have a larger share in a deeper network?
 #
-# So say the two texts, and for VGG-16 over half.<sup>C9</sup> The shares, by the same counting:
+# The two texts say so, and that the share is over half for VGG-16.<sup>C9</sup> These are the
+# shares by the same counting:
 
 # %%
 names = ["alexnet", "overfeat", "vgg16", "vgg19", "resnet18", "resnet34", "resnet50-v1"]
@@ -59,15 +61,16 @@ for name in [*names, "googlenet", "resnet152-v1"]:
     print(f"{name:12} {layers:4}  ", *shares)
 
 # %% [markdown]
-# Often, but depth is not the cause. OverFeat has as many layers as AlexNet and a smaller share;
-# GoogLeNet has more layers than ResNet-50 and a smaller share. What counts is parameters against
-# maps, and the batch, which the texts leave out: at batch 1 the maps of VGG-16 have 5 %.
+# This is often so, but depth is not the cause. OverFeat has as many layers as AlexNet and a smaller
+# share; GoogLeNet has more layers than ResNet-50 and a smaller share. The share depends on the
+# parameters, on the feature maps, and on the batch, which the texts leave out: at batch 1 the
+# feature maps of VGG-16 have 5 %.
 #
-# ## Where do the activations lie?
+# ## Which layers have the most activations?
 #
-# Most of them in the early layers, say the CS231n notes and [an
-# answer](https://datascience.stackexchange.com/questions/12649) that quotes them. And the
-# parameters?<sup>A15</sup> VGG-16, by stage:
+# The early layers, say the CS231n notes and [an
+# answer](https://datascience.stackexchange.com/questions/12649) that quotes them. Which layers have
+# the most parameters?<sup>A15</sup> VGG-16, by stage:
 
 # %%
 from math import prod
@@ -80,8 +83,8 @@ for stage in dict.fromkeys(node.stage for node in vgg.nodes):
     print(f"{stage:8} {values:>10,} activations {weights:>12,} parameters")
 
 # %% [markdown]
-# It is so. And the number of activations does not follow that of the parameters, as a Chinese post
-# says: a pooling or a ReLU has outputs, and no parameter at all.
+# The notes are right. And a Chinese post is right that the number of activations does not depend on
+# the number of parameters: a pooling or a ReLU has outputs, but no parameters.
 #
 # Sources: A15, C2, C9.
 

@@ -3,13 +3,14 @@
 #
 # Belongs to: [07 In place and sharing](../07_sharing.ipynb).
 #
-# A text says that a paper cut memory 2 to 3 times, in place and by sharing: "sharing" is what
-# lesson 07 calls giving back (Chen, Xu, Zhang and Guestrin, 2016). Is that so? It depends on what
-# is counted.
+# A text says that a paper made memory 2 to 3 times smaller, in place and by sharing (Chen, Xu,
+# Zhang and Guestrin, 2016). Its sharing is what lesson 07 calls freeing. Is the claim right? That
+# depends on what is counted.
 #
 # The paper counts 1 tensor for each output and 1 for each gradient. Its add copies the gradient for
-# both inputs, and its pooling keeps input and output. memlab's add lets both inputs use 1 gradient,
-# and its pooling keeps indices. ResNet-50 v1.5 at batch 32, counted in both ways<sup>A9</sup>:
+# both inputs, and its pooling keeps input and output. In memlab both inputs of an add use the same
+# gradient, and pooling keeps indices. ResNet-50 v1.5 at batch 32, counted in both
+# ways<sup>A9</sup>:
 
 # %%
 import memlab
@@ -24,25 +25,26 @@ for name, plain in ways.items():
     print(f"{name:12}", *(f"{claims.maps(way, 32) / 2**20:10,.0f}" for way in four))
 
 # %% [markdown]
-# In place alone makes them 2.2 times smaller as the paper counts, and 1.9 times as memlab does;
-# both together 3.6 and 3.0 times. So "2 to 3 times" lies between the figures of one and of both.
+# In place alone makes them 2.2 times smaller in the count of the paper, and 1.9 times in the count
+# of memlab. Both together make them 3.6 and 3.0 times smaller. So "2 to 3 times" is between in
+# place alone and both.
 #
-# Columns 3 and 4 differ little in either count: giving back does nearly all.
+# Columns 3 and 4 differ little in either count: freeing does nearly all of it.
 #
-# Why does it make them 3 times smaller, and not 2? Convolution, batch norm and ReLU make 3 feature
-# maps and 3 gradient maps. Backward needs 2 of the feature maps: the inputs of the convolution and
-# of batch norm. That is 6 against 2, and the gradient maps of one operation.
+# Why are they 3 times smaller, and not 2? Convolution, batch norm and ReLU write 3 feature maps and
+# 3 gradient maps. Backward needs 2 of the feature maps: the inputs of the convolution and of batch
+# norm. So 2 of 6 wait, and the gradient maps of one operation are added.
 #
-# What does giving back save in other networks? In a chain of convolutions backward needs all
-# inputs, so it saves nearly half; in ResNet-50 more. Inference needs 2 maps:
+# How much does freeing save in other networks? In a chain of convolutions backward needs all
+# inputs, so it saves nearly half; in ResNet-50 it saves more. Inference needs 2 feature maps:
 
 # %%
 for row in (*claims.find("D2"), *claims.find("D3")[:1]):
     print(row)
 
 # %% [markdown]
-# PyTorch gives back what nobody needs, too. ReLU is in place in both programs. PyTorch takes
-# more inside operations, and its peak comes later, with more gradients of parameters:
+# PyTorch also frees tensors that are no longer needed. In both programs ReLU runs in place. PyTorch
+# needs more memory inside operations, and its peak comes later, with more gradients of parameters:
 
 # %%
 from memlab.measure import torch_memory

@@ -3,17 +3,17 @@
 #
 # Belongs to: [03 Lowering](../03_lowering.ipynb).
 #
-# The article on vDNN (Rhu et al., 2016) says so: of the algorithms for a convolution, the faster
-# ones take more workspace. In the lesson the two fastest took almost none, and the largest copy was
-# slow. What is the workspace for?
+# The article on vDNN (Rhu et al., 2016) says so: among the algorithms for a convolution, the faster
+# ones take more workspace. But in the lesson the two fastest took almost none, and the largest copy
+# was slow. What is the workspace for?
 #
-# - **For copies.** Lowering writes values that are there already. The product has as many
+# - **For copies.** Lowering writes values that are in memory already. The product needs as many
 #   multiplications as the loops.
 # - **For fewer multiplications.** Winograd<sup>G5</sup> and Fourier transforms<sup>G7</sup> (FFT)
 #   write input and kernels in another form, in which one multiplication does the work of several.
 #
-# How many are left, for one input channel and one output channel? Those of the transforms are left
-# out: channels share them.
+# How many multiplications are left, for one input channel and one output channel? The table leaves
+# out those of the transforms, because several channels share them.
 
 # %%
 from memlab.layers.algorithms import smooth
@@ -51,11 +51,11 @@ ways = ("direct", "im2col-image", "im2col-tile", "offsets", "winograd", "fft")
 views.algorithm_times("resnet50", "1.1.conv2", 8, ways, progress=False).curve()
 
 # %% [markdown]
-# As recorded, Winograd takes less time than lowering, and less workspace: well spent. But a tile
-# that stays in a cache is faster still, and so is an offset table. FFT has the fewest
-# multiplications, takes the most workspace, and is far behind: what it wrote fits no cache.
+# In the recorded run, Winograd takes less time than lowering, and less workspace. But a tile that
+# stays in a cache is even faster, and so is an offset table. FFT needs the fewest multiplications
+# and the most workspace, and it is by far slower: its workspace fits into no cache.
 #
-# A small map of 7·7, at batch 1. Winograd transforms 512·512 kernels here, for 16 tiles:
+# Now a small feature map of 7·7, at batch 1. Here Winograd transforms 512·512 kernels for 16 tiles:
 
 # %% tags=["nbval-ignore-output", "recorded-small"]
 ways = ("direct", "im2col-image", "im2col-tile", "offsets", "winograd")
@@ -63,7 +63,7 @@ views.algorithm_times("resnet50", "4.2.conv2", 1, ways, progress=False).curve()
 
 # %% [markdown]
 # Here Winograd takes the most workspace, and more time than lowering. Now a window of 31·31, where
-# FFT has 1 of every 182 multiplications left:
+# FFT needs only 1 of every 182 multiplications:
 
 # %% tags=["nbval-ignore-output", "recorded-wide"]
 import memlab
@@ -74,8 +74,8 @@ ways = ("direct", "im2col-image", "offsets", "fft")
 views.algorithm_times(wide, "conv", 8, ways, progress=False).curve()
 
 # %% [markdown]
-# FFT wins. And a window of 1·1, where FFT has more multiplications than the loops, and lowering
-# copies nothing:
+# Here FFT is the fastest. The last window is 1·1, where FFT needs more multiplications than the
+# loops, and lowering copies nothing:
 
 # %% tags=["nbval-ignore-output", "recorded-point"]
 ways = ("im2col-image", "im2col-tile", "offsets", "fft")
@@ -84,24 +84,25 @@ views.algorithm_times("resnet50", "1.1.conv1", 8, ways, progress=False).curve()
 # %% [markdown]
 # ## So who is right?
 #
-# Both, about different things.
+# Both are right, about different things.
 #
-# - The article speaks of cuDNN on a GPU, which lowers in tiles, without workspace, or transforms,
-#   with much of it. There, more workspace means fewer multiplications. memlab has no times of
-#   cuDNN.
-# - Other libraries were measured on a Titan X, as the paper's was:
+# - The article is about cuDNN on a GPU. cuDNN either lowers in tiles, without workspace, or uses
+#   transforms, with much workspace. There, more workspace means fewer multiplications. memlab has
+#   no times of cuDNN.
+# - Other libraries were measured on a Titan X, as in the paper:
 #   [convnet-benchmarks](https://github.com/soumith/convnet-benchmarks) (2015), layer by layer,
 #   forward. FFT was the fastest for windows of 9·9 and 7·7. For windows of 3·3, and for images of
-#   3 channels, it was cuda-convnet2, which neither lowers nor transforms. Caffe, which lowers, was
-#   the fastest nowhere.
-# - Here, one thread of a processor ran kernels that keep a tile in a cache. For windows of 3·3 that
-#   saves more time than Winograd's transforms. memlab's FFT sums its products without tiles: a
-#   library would do better.
+#   3 channels, the fastest was cuda-convnet2, which neither lowers nor transforms. Caffe, which
+#   lowers, was never the fastest.
+# - Here, one thread of a processor ran kernels that keep a tile in a cache. For windows of 3·3 this
+#   saves more time than Winograd's transforms. memlab's FFT adds up its products without tiles, so
+#   a library would be faster.
 #
-# One sentence holds everywhere: a larger **limit** is never slower, where the fastest algorithm
-# within it is taken. A choice from more is no worse. A program asks cuDNN in this way, and you can
-# ask `memlab.lowering(step, batch=32, limit="8 MiB")`, once `memlab bench machine` has measured
-# your machine. But the fastest need not use the limit up.
+# One statement is always true: if the fastest algorithm within a **limit** is chosen, a larger
+# limit is never slower, because there are more algorithms to choose from. A program asks cuDNN in
+# this way, and you can ask `memlab.lowering(step, batch=32, limit="8 MiB")`, once
+# `memlab bench machine` has measured your machine. But the fastest algorithm may use much less than
+# the limit.
 #
 # Sources: G5, G7.
 

@@ -16,7 +16,9 @@ Example::
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from importlib import import_module
 from pkgutil import iter_modules
@@ -33,6 +35,9 @@ Function = TypeVar("Function", bound=Picture)
 BARE: dict[str, Any] = {"budgets": (), "free": False}
 """Arguments of ``memory`` that leave out the budgets: the axis is as high as the step needs."""
 
+Progress = Callable[[str, int, int], None]
+"""Function that is told what is being done, how many parts are done, and of how many."""
+_PROGRESS: ContextVar[Progress | None] = ContextVar("progress", default=None)
 _PICTURES: dict[str, Picture] = {}
 
 
@@ -68,3 +73,25 @@ def picture_of(name: str) -> Picture | None:
         if any(found.name == module for found in iter_modules(__path__)):
             import_module(f"{__name__}.{module}")
     return _PICTURES.get(name)
+
+
+@contextmanager
+def progress_told(progress: Progress) -> Iterator[None]:
+    """Have a function told of the progress of the pictures that a ``with`` block makes."""
+    token = _PROGRESS.set(progress)
+    try:
+        yield
+    finally:
+        _PROGRESS.reset(token)
+
+
+def tell_progress(what: str, done: int, total: int) -> None:
+    """Tell the card how far its picture is; a picture that takes seconds calls it now and then.
+
+    Args:
+        what: the part that is being made.
+        done: number of the parts that are there.
+        total: number of all parts.
+    """
+    if progress := _PROGRESS.get():
+        progress(what, done, total)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from memlab.assemble.step import training_step
 from memlab.course.reveals import BARE, guessed_ratio, reveal
 from memlab.lesson.card_question import Attempt
-from memlab.lesson.content.lesson_02 import one_convolution
+from memlab.networks import zoo
+from memlab.networks.builder import network
 from memlab.pictures.memory.view import Memory, memory
+from memlab.step.step import Step
+from memlab.techniques.accumulate import accumulate
 
 
 @reveal("02.output")
 def lifetimes(turn: Attempt) -> Memory:
-    """Lifetimes of the arrays around the convolution."""
-    network = one_convolution(turn.numbers)
-    return memory(network, turn.numbers["batch"], "sgd", only=("batch",), **BARE)
+    """Lifetimes of the arrays around the convolution, with few others beside them."""
+    n = turn.numbers
+    x = network("one", image=(n["channels"], n["size"], n["size"]))
+    x = x.conv(n["kernels"], n["k"], n["stride"], n["pad"], name="conv").relu(name="relu")
+    loss = x.max_pool("all").flatten().cross_entropy()
+    return memory(loss, n["batch"], "sgd", only=("batch",), **BARE)
 
 
 @reveal("02.halve", "02.resnet")
@@ -22,5 +29,20 @@ def half_a_batch(turn: Attempt) -> Memory:
     view = memory(n["network"], n["batch"], n["optimizer"], only=("batch", "optimizer"), **BARE)
     if ratio := guessed_ratio(turn):
         view.guess = round(view.peak / ratio)
+    view.batch = n["batch"] // 2
+    return view
+
+
+@reveal("02.accumulate")
+def two_parts(turn: Attempt) -> Memory:
+    """Memory of the step in two parts, with the whole batch as the dashed outline; **Batch** is the
+    size of a part, and all parts together have the same images."""
+    n = turn.numbers
+    step = training_step(zoo.build(n["network"]), n["optimizer"])
+
+    def in_parts(batch: int) -> Step:
+        return accumulate(step, max(1, n["batch"] // batch))
+
+    view = memory(in_parts, n["batch"], only=("batch",), **BARE)
     view.batch = n["batch"] // 2
     return view

@@ -31,6 +31,7 @@ from memlab.lesson.misconceptions import Mistake, confusable_pairs
 from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.step import Step
 
 # -- what lesson 00 said ------------------------------------------------------------------------
@@ -160,9 +161,9 @@ def prediction(n: Numbers) -> Truth:
     alone = plan(steps[1]).peak(1)
     told = {
         "kept": n["depth"],
-        "training": units.short(due[0]),
-        "inference": units.short(due[1]),
-        "one": units.short(alone),
+        "training": three_digits(due[0]),
+        "inference": three_digits(due[1]),
+        "one": three_digits(alone),
         "batch": batch,
     }
     ratio = Fraction(*due)

@@ -1,6 +1,6 @@
 """Lesson 02, a whole network.
 
-Cards: the output of a convolution, half a batch, a published total. Exercises: the largest batch
+Cards: the output of a convolution, half a batch, a batch in two parts. Exercises: the largest batch
 that fits; a rule of thumb, in its appendix.
 """
 
@@ -28,15 +28,17 @@ from memlab.lesson.content.shared_truths import (
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
 from memlab.lesson.misconceptions import Mistake, distinct_causes
-from memlab.networks import counting, zoo
+from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
+from memlab.techniques.accumulate import accumulate as accumulated
 
 FP32 = 4
 
@@ -119,23 +121,12 @@ def output(n: Numbers) -> Truth:
     net, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
     step, node = step_of(net, "sgd"), net.by_name["conv"]
     due = waiting(plan(step), names, batch)
-    told = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
-    causes = distinct_causes(due, [*told, Mistake("both_wait", Fraction(2 * due))])
+    wrong = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
+    causes = distinct_causes(due, [*wrong, Mistake("both_wait", Fraction(2 * due))])
     shape = "·".join(map(str, (batch, *node.shape)))
     figures = beside(due, lambda: waiting(_measured(step, batch), names, batch))
-    return Truth(Fraction(due), figures, tuple(causes), {"shape": shape, "nbytes": f"{due:,}"})
-
-
-@topic("02.twice", AnswerKind.CHOICE, _CONV1, None, part=Purpose.CHANGE,
-       options=("input", "conv", "gradient", "workspace"),
-       gives=("workspace stays", "workspace does not grow"))  # fmt: skip
-def twice(n: Numbers) -> Truth:
-    """Answer of 02.twice: the array of a convolution that does not grow with the batch."""
-    names = {"input": "input", "conv": "conv", "gradient of relu": "gradient",
-             "conv.workspace": "workspace"}  # fmt: skip
-    entries = plan(step_of(one_convolution(n), "sgd")).entries
-    (same,) = (names[e.name] for e in entries if e.name in names and not e.size.per_sample)
-    return Truth(same)
+    told = {"shape": shape, "nbytes": three_digits(due)}
+    return Truth(Fraction(due), figures, tuple(causes), told)
 
 
 # -- half a batch -------------------------------------------------------------------------------
@@ -143,8 +134,6 @@ def twice(n: Numbers) -> Truth:
 _STOPS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "2.0", "2.5", "3.0")
 _VGG = {"network": "vgg16", "optimizer": "adam", "batch": 8}
 _RESNET = {"network": "resnet50", "optimizer": "momentum", "batch": 32}
-_OF_THE_TEXT = {**_RESNET, "network": "resnet50-v1"}
-"""The network as it was when the text was written."""
 
 
 def _words(n: Numbers) -> Numbers:
@@ -174,16 +163,14 @@ def half(n: Numbers) -> Truth:
     net, ratio = zoo.build(n["network"]), _fall(n)
     ledger = plan(step_of(net, n["optimizer"]))
     batches = n["batch"], n["batch"] // 2
-    peaks = [ledger.peak_at(b) for b in batches]
-    floors = [floor_and_mountain(ledger, b)[0] for b in batches]
+    peaks = [ledger.peak(b) for b in batches]
     causes = [Mistake("no_floor", Fraction(2)), Mistake("no_mountain", Fraction(1))]
     if n == _RESNET:
         causes.append(Mistake("carried_over", _fall(_VGG)))
     seen = {
-        "whole": at(peaks[0].nbytes), "part": at(peaks[1].nbytes),
+        "whole": at(peaks[0]), "part": at(peaks[1]),
         "fall": f"{float(100 - 100 / ratio):.0f} %",
-        "now": peaks[1].row.name, "floor_now": at(floors[1]),
-        "floor": at(floors[0]),
+        "floor": at(floor_and_mountain(ledger, n["batch"])[0]),
         "arrays": at(OPTIMIZERS[n["optimizer"]].arrays * FP32 * net.parameters),
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), seen)
@@ -200,38 +187,35 @@ for _name, (_numbers, _gives, _shows) in _SECRETS.items():
           gives=_gives, shows=_shows)(half)  # fmt: skip
 
 
-# -- a published total --------------------------------------------------------------------------
+# -- the batch in two parts ---------------------------------------------------------------------
 
 
-def _by_the_rule(n: Numbers) -> int:
-    """Bytes by the published rule: outputs of convolutions and sums, at this batch (A4, A5)."""
-    rule = counting.find("conv-sums")
-    return int(FP32 * n["batch"] * rule.values(zoo.build(n["network"])))
+def _whole_words(n: Numbers) -> Numbers:
+    """Values for texts, with the peak of the whole batch."""
+    return {**_words(n), "whole": at(peak_of(zoo.build(n["network"]), n["batch"], n["optimizer"]))}
 
 
-@topic("02.total", AnswerKind.CHOICE, _OF_THE_TEXT, None,
-       options=("both", "convolutions", "sums", "neither"),
-       words=lambda n: {**_words(n), "counted": at(_by_the_rule(n))},
-       gives=("sums are freed", "a sum is freed", "convolutions alone"),
-       shows=({"rule": "conv-sums"},))  # fmt: skip
-def total(n: Numbers) -> Truth:
-    """Answer of 02.total: the part of a published total of activations that is alive at the peak
-    (A4, A5)."""
-    net = zoo.build(n["network"])
-    ledger = plan(step_of(net, n["optimizer"]))
-    peak = ledger.peak_at(n["batch"])
-    kinds = {node.name: node.kind for node in net.nodes}
-    alive = {"conv2d": 0, "add": 0}
-    for entry in ledger.alive(peak.index):
-        if entry.role == Role.FEATURE_MAP and kinds.get(entry.name) in alive:
-            alive[kinds[entry.name]] += entry.size.at(n["batch"])
-    grows = tuple(map(bool, alive.values()))
-    names: dict[tuple[bool, ...], str] = {(True, True): "both", (True, False): "convolutions",
-                                          (False, True): "sums"}  # fmt: skip
-    kept, whole = sum(alive.values()), _by_the_rule(n)
-    seen = {"kept": at(kept), "counted": at(whole), "peak": at(peak.nbytes),
-            "other": at(peak.nbytes - kept)}  # fmt: skip
-    return Truth(names.get(grows, "neither"), seen=seen)
+def _draw_parts_of_a_batch(chance: Random) -> Numbers:
+    name, optimizer, batch = chance.choice((
+        ("resnet34", "momentum", 32), ("vgg16", "adam", 8), ("googlenet_bn", "momentum", 32),
+        ("resnet18", "adam", 16), ("vgg19", "adam", 8), ("resnet50", "adam", 64),
+    ))  # fmt: skip
+    return {"network": name, "optimizer": optimizer, "batch": batch}
+
+
+@topic("02.accumulate", AnswerKind.CHOICE, _RESNET, _draw_parts_of_a_batch,
+       options=("lower", "same", "higher", "whole"), words=_whole_words,
+       gives=("a few percent higher", "gradients of the first part", "adds to them"))  # fmt: skip
+def accumulate(n: Numbers) -> Truth:
+    """Answer of 02.accumulate: the peak of a step in two parts, compared to one of half the batch
+    (C8)."""
+    step, half = step_of(zoo.build(n["network"]), n["optimizer"]), n["batch"] // 2
+    whole, alone = (plan(step).peak(batch) for batch in (n["batch"], half))
+    parts = plan(accumulated(step, 2)).peak(half)
+    name = "higher" if parts > 1.01 * alone else "lower" if parts < 0.99 * alone else "same"
+    seen = {"alone": at(alone), "parts": at(parts), "whole": at(whole),
+            "gradients": three_digits(FP32 * zoo.build(n["network"]).parameters)}  # fmt: skip
+    return Truth(name, seen=seen)
 
 
 # -- exercise: which batch fits -----------------------------------------------------------------

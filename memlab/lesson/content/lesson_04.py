@@ -30,7 +30,7 @@ from memlab.pictures.warp_memory import SECTOR, WARP, Warps, moved
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 
-_LAYER = "vgg16", "conv1_2"
+LAYER = "vgg16", "conv1_2"
 """Network and layer of the lesson."""
 
 # -- what was in lesson 03 ----------------------------------------------------------------------
@@ -79,7 +79,7 @@ def warp(n: Numbers) -> Truth:
     """Answer of 04.warp: bytes moved by the stores of a warp down a column, over
     those along a row."""
     warps, value_bytes = (
-        Warps(zoo.build(_LAYER[0]), _LAYER[1], 1),
+        Warps(zoo.build(LAYER[0]), LAYER[1], 1),
         formats.find(n["format"]).nbytes(1),
     )
     down, along = (
@@ -98,18 +98,6 @@ def warp(n: Numbers) -> Truth:
         "row": warps.row.load.moved,
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
-
-
-@topic("04.stride", AnswerKind.CHOICE, {"stride": 2}, None, part=Purpose.CHANGE,
-       options=("gaps", "more", "padding"),
-       gives=("further apart", "every second value", "are skipped"))  # fmt: skip
-def stride(n: Numbers) -> Truth:
-    """Answer of 04.stride: the reason why the loads of a warp along a row move more bytes at this
-    stride."""
-    one, strided = (Warps(zoo.build(_LAYER[0]), _LAYER[1], s).row.load for s in (1, n["stride"]))
-    apart = [loads.addresses[-1] - loads.addresses[-2] for loads in (one, strided)]
-    name = "more" if strided.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
-    return Truth(name, seen={"moved": strided.moved, "used": strided.used})
 
 
 # -- the loads of a tile ------------------------------------------------------------------------
@@ -230,7 +218,7 @@ def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None
         try:
             kernel(**a)
         except IndexError as error:
-            raise InputError(_unguarded(n, lowered.size, error)) from error
+            raise InputError(_unguarded(n, lowered.size)) from error
         if n == WARP - 1:
             first = moved(FP32 * np.flatnonzero(~np.isnan(lowered)))
     if np.isnan(lowered).all():
@@ -238,10 +226,10 @@ def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None
     return int(np.sum(lowered != _lowered(a))), first
 
 
-def _unguarded(thread: int, count: int, error: IndexError) -> str:
+def _unguarded(thread: int, count: int) -> str:
     """Sentence for a thread that indexes outside an array, such as one with a missing guard."""
     key = "outside" if thread < count else "guard"
-    return strings.get(f"exercise.check.{key}", thread=thread, count=count, error=error)
+    return strings.get(f"exercise.check.{key}", thread=thread, count=count)
 
 
 def _lowered(a: Arguments) -> Values:

@@ -1,6 +1,6 @@
 """Lesson 05, the mini-batch.
 
-Cards: the columns of a sample, half the bits, the bytes of a batch. Exercise: the vectors of a row,
+Cards: the bytes of a batch, the columns of a sample, half the bits. Exercise: the vectors of a row,
 and their idle lanes.
 """
 
@@ -33,7 +33,7 @@ from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.pictures.values.number_text import three_digits
-from memlab.pictures.vectors import STOPS, Vectors, sizes
+from memlab.pictures.vectors import Vectors, sizes
 from memlab.step.tensor import Role
 
 # -- what was in lessons 02 and 03 --------------------------------------------------------------
@@ -109,8 +109,8 @@ def _columns_causes(name: str, least: Node) -> list[Mistake]:
        lambda chance: {"network": chance.choice(_NETWORKS)},
        counted=True, stops=_COUNTS,
        words=lambda n: {**n, "label": zoo.build(n["network"]).label},
-       gives=("output place", "output places", "B·Ho·Wo", "7·7 places", "7·7 =",
-              "from pixels"),
+       gives=("output place", "output places", "output position", "output positions",
+              "B·Ho·Wo", "7·7 places", "7·7 =", "from pixels"),
        shows=({"convolution": "7x7"},))  # fmt: skip
 def columns(n: Numbers) -> Truth:
     """Answer of 05.columns: columns of a network's smallest lowered matrix at batch 1, by its
@@ -123,8 +123,6 @@ def columns(n: Numbers) -> Truth:
     figures = beside(due, lambda: _columns_written(least))
     return Truth(Fraction(due), figures, tuple(causes), told)
 
-
-_GROWN = ("0.5", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "64")
 
 # -- half the bits, at the same batch -----------------------------------------------------------
 
@@ -162,34 +160,11 @@ def half(n: Numbers) -> Truth:
     right = next((name for bound, name in bounds if idle <= bound), "most")
     twice = filled({**n, "batch": 2 * n["batch"]})
     told = {
-        "columns": f"{least.count:,}", "lanes": filled_lanes.lanes, "idle": least.idle,
-        "share": least.share, "less": three_digits(filled_lanes.nbytes),
-        "whole": three_digits(whole.nbytes),
-        "twice": 2 * n["batch"], "more": three_digits(twice.nbytes),
-        "linear": filled_lanes.both[0].share,
+        "idle": least.idle, "share": least.share, "linear": filled_lanes.both[0].share,
+        "less": three_digits(filled_lanes.nbytes), "whole": three_digits(whole.nbytes),
+        "more": three_digits(twice.nbytes),
     }  # fmt: skip
     return Truth(right, seen=told)
-
-
-@topic("05.fill", AnswerKind.TIMES, {"network": "resnet50", "narrow": 128, "wide": 1024}, None,
-       part=Purpose.CHANGE, stops=_GROWN)  # fmt: skip
-def fill(n: Numbers) -> Truth:
-    """Answer of 05.fill: the bytes of feature maps with a wider vector over those with a narrow
-    one, at the batch that fills the lanes of the linear layer."""
-    few, before = _full(n, n["narrow"])
-    many, after = _full(n, n["wide"])
-    ratio, causes = Fraction(after, before), (Mistake("no_mountain", Fraction(1)),)
-    told = {"few": few, "many": many, "before": three_digits(before), "after": three_digits(after)}
-    return Truth(ratio, (planned(ratio),), causes, told)
-
-
-def _full(n: Numbers, bits: int) -> tuple[int, int]:
-    """Smallest batch that leaves no lane of the linear layer idle, and the bytes of its feature
-    maps."""
-    asked = {"network": n["network"], "bits": bits, "format": "fp32"}
-    one = filled({**asked, "batch": 1})
-    batch = next(b for b in STOPS if not one.at(b)[0].idle)
-    return batch, filled({**asked, "batch": batch}).nbytes
 
 
 # -- the bytes of a sample ----------------------------------------------------------------------
@@ -211,7 +186,7 @@ def _draw_maps(chance: Random) -> Numbers:
     return {**numbers, "batch": chance.choice((8, 24, 32))}
 
 
-def _one(n: Numbers) -> Network:
+def one_layer(n: Numbers) -> Network:
     """Network with one layer: linear with ``inputs``, otherwise a convolution."""
     if "inputs" in n:
         one = network("one", features=n["inputs"]).linear(n["outputs"], bias=False, name="layer")
@@ -223,7 +198,7 @@ def _one(n: Numbers) -> Network:
 
 def moved(n: Numbers, batch: int) -> tuple[int, int]:
     """Planned bytes of the layer's weights, and of its input and output."""
-    entries = {e.name: e.size.at(batch) for e in plan(step_of(_one(n), "")).entries}
+    entries = {e.name: e.size.at(batch) for e in plan(step_of(one_layer(n), "")).entries}
     return entries["layer.weight"], entries["input"] + entries["layer"]
 
 
@@ -238,18 +213,14 @@ def _ratio(n: Numbers) -> Truth:
     ]
     if "inputs" not in n:
         causes[0] = Mistake("maps_alone", Fraction(batch))
-    told = {
-        "weights": three_digits(weights), "one": three_digits(one), "many": three_digits(many),
-        "before": three_digits(weights + one), "after": three_digits(weights + many),
-        "operations": 2 * batch, "places": f"{n.get('size', 1) ** 2:,}",
-    }  # fmt: skip
+    told = {"weights": three_digits(weights), "one": three_digits(one)}
     return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
 
 
 topic("05.weights", AnswerKind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,
       gives=("weight reuse", "shared by", "read once", "2·B"))(_ratio)  # fmt: skip
 topic("05.maps", AnswerKind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
-      gives=("each image brings its own", "3,136"), seconds=10)(_ratio)  # fmt: skip
+      gives=("each image brings its own", "3,136"))(_ratio)  # fmt: skip
 
 
 # -- exercise -----------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
 """Lesson 06, precision.
 
-Cards: a small update, the model state, gradients that become 0. Exercises: the bytes of a bit mask,
-and of a model state in few bits.
+Cards: a small update, the model state, gradients that become 0. Exercise: the bytes of a model
+state in few bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from math import prod
 from random import Random
+from typing import TYPE_CHECKING
 
 from memlab import formats, rounding, strings, units
 from memlab.assemble.step import training_step
@@ -32,7 +34,9 @@ from memlab.optimizers import OPTIMIZERS, title
 from memlab.step.tensor import Role
 from memlab.techniques.precision import precision
 from memlab.techniques.precision.eight_bit_states import eight_bit_states
-from memlab.techniques.relu_masks import relu_masks
+
+if TYPE_CHECKING:
+    from memlab.runtime.training import History
 
 # -- what lessons 01 and 02 said ------------------------------------------------------------------
 
@@ -100,7 +104,7 @@ _STATE = {"mode": "mixed fp16", "optimizer": "adam"}
 
 
 def _draw_state(chance: Random) -> Numbers:
-    mode = chance.choice(("mixed fp16", "mixed bf16", "bf16"))
+    mode = chance.choice(("mixed fp16", "bf16"))
     return {"mode": mode, "optimizer": chance.choice([*OPTIMIZERS])}
 
 
@@ -164,12 +168,18 @@ LEARNED = 0.5
 """A training whose test error ends below this has learned: guessing gives 0.9."""
 
 
+@cache
+def trainings(epochs: int) -> dict[str, History]:
+    """Histories of the trainings on the dim digits by format, made once in a session."""
+    return digits.in_the_dark(epochs)
+
+
 @topic("06.dark", AnswerKind.CHOICE, {"epochs": 6}, None, options=_WAYS,
        gives=("underflow", "loss scaling", "loss scale", "range of fp32"),
        seconds=15)  # fmt: skip
 def dark(n: Numbers) -> Truth:
     """Answer of 06.dark: the 16-bit formats in which training learns to read the dim digits."""
-    trained = digits.in_the_dark(n["epochs"])
+    trained = trainings(n["epochs"])
     errors = {name: done.errors[-1] for name, done in trained.items()}
     learned = [name for name in ("fp16", "bf16") if errors[name] < LEARNED]
     name = "both" if len(learned) == 2 else learned[0] if learned else "neither"
@@ -178,48 +188,6 @@ def dark(n: Numbers) -> Truth:
     smallest = f"{digit}·10{str(int(power)).translate(RAISED)}"
     scale = f"{trained['mixed fp16'].scales[-1]:,.0f}"
     return Truth(name, seen={**told, "smallest": smallest, "scale": scale})
-
-
-# -- exercise: the mask of a ReLU -----------------------------------------------------------------
-
-
-def _draw_mask(chance: Random, size: int) -> Arguments:
-    """Draw sizes; in some cases the bits of a sample fill whole bytes, in others they do not."""
-    return {
-        "batch": chance.randint(1, 2 + 2 * size),
-        "channels": chance.choice((1, 2, 3, 5, 7, 8, 16)),
-        "size": chance.randint(1, 5 + 2 * size),
-    }
-
-
-def _values(a: Arguments) -> int:
-    """Number of values of one sample."""
-    return int(a["channels"] * a["size"] ** 2)
-
-
-def _rounded_up(values: int, block: int) -> int:
-    return -(-values // block)
-
-
-_MASK_SLIPS: dict[str, Slip] = {
-    "fp32": lambda truth, a: 4 * a["batch"] * _values(a),
-    "values": lambda truth, a: a["batch"] * _values(a),
-    "together": lambda truth, a: _rounded_up(a["batch"] * _values(a), 8),
-    "floor": lambda truth, a: a["batch"] * (_values(a) // 8),
-    "floor.together": lambda truth, a: a["batch"] * _values(a) // 8,
-    "not_whole": lambda truth, a: Fraction(a["batch"] * _values(a), 8),
-    "one_more": lambda truth, a: a["batch"] * (_values(a) // 8 + 1),
-    "one_sample": lambda truth, a: _rounded_up(_values(a), 8),
-    "one_side": lambda truth, a: a["batch"] * _rounded_up(a["channels"] * a["size"], 8),
-}
-
-
-@task("06.mask_bytes", _draw_mask, slips=_MASK_SLIPS, edge=lambda a: _values(a) < 8)
-def mask_bytes(batch: int, channels: int, size: int) -> int:
-    """Planned bytes of the mask that a ReLU before a max pooling keeps in a training step (F6)."""
-    x = network("mask", image=(1, size, size)).conv(channels, 3, pad="same").relu(name="relu")
-    step = training_step(x.max_pool("all").flatten().linear(2).cross_entropy())
-    return plan(relu_masks(step)).of("relu.mask", batch).nbytes
 
 
 # -- exercise: a model state in few bits ----------------------------------------------------------
@@ -235,6 +203,10 @@ def _draw_layers(chance: Random, size: int) -> Arguments:
             (0, 1)
         )
     return {"features": features, "block": block}
+
+
+def _rounded_up(values: int, block: int) -> int:
+    return -(-values // block)
 
 
 def _counts(a: Arguments) -> list[int]:

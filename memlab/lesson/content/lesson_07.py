@@ -25,12 +25,12 @@ from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
+from memlab.pictures.reuse import FourWays
 from memlab.placement.placement import TOY, Placement, arrange, place
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor, new
 from memlab.techniques.in_place import in_place
-from memlab.techniques.no_reuse import no_reuse
 
 # -- what lessons 01 and 02 said ----------------------------------------------------------------
 
@@ -83,7 +83,7 @@ def three(act: str, shortcut: bool) -> Network:
     x = x.batch_norm(name="norm")
     y = x.relu(name="act") if act == "ReLU" else x.tanh(name="act")
     y = y.add(x, name="sum") if shortcut else y
-    return y.max_pool("all").flatten().linear(10).cross_entropy()
+    return y.squared_error()
 
 
 def _step(n: Numbers) -> Step:
@@ -117,8 +117,8 @@ def _three_words(n: Numbers) -> Numbers:
 
 @topic("07.in_place", AnswerKind.CHOICE, {"act": "ReLU", "training": True, "shortcut": False},
        _draw_three, options=("none", "act", "both", "all"), words=_three_words,
-       gives=("still needs conv", "its batch norm", "reads its output", "may go",
-              "places that are overwritten", "nobody reads it later"),
+       gives=("still needs conv", "its batch norm", "reads its output",
+              "no later operation reads it", "each value for several outputs"),
        shows=({"in_place": True},))  # fmt: skip
 def overwriting(n: Numbers) -> Truth:
     """Answer of 07.in_place: the layers among three that may overwrite their input."""
@@ -144,19 +144,11 @@ def _draw_both(chance: Random) -> Numbers:
 
 @cache
 def shrunk(network: str, training: bool, batch: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Bytes of feature and gradient maps at the peak of the plain step, over those in place alone,
-    with reuse alone, and with both (A9, D2)."""
-    step = step_of(zoo.build(network), "momentum" if training else "")
-    inside = in_place(step)
-    plain, *ways = (no_reuse(step), no_reuse(inside), step, inside)
-    alone, reuse, both = (Fraction(maps(plan(plain), batch), maps(plan(w), batch)) for w in ways)
+    """Bytes of feature and gradient maps at the peak of the step that frees nothing, over those in
+    place alone, with reuse alone, and with both (A9, D2)."""
+    ways = FourWays(zoo.build(network), training, batch)
+    alone, reuse, both = map(ways.smaller, ways.ways[1:])
     return alone, reuse, both
-
-
-def maps(ledger: Ledger, batch: int) -> int:
-    """Bytes of feature and gradient maps at the peak."""
-    roles = ledger.roles(batch)
-    return roles[Role.FEATURE_MAP] + roles[Role.GRADIENT_MAP]
 
 
 def _both_words(n: Numbers) -> Numbers:
@@ -176,11 +168,7 @@ def both(n: Numbers) -> Truth:
     """Answer of 07.both: the saving of in place and reuse together, compared with the product of
     both and with reuse alone."""
     alone, reuse, together = shrunk(n["network"], n["training"], n["batch"])
-    _, without, with_both = shrunk(n["network"], False, n["batch"])
-    told = {
-        "both": f"{float(together):.2f}", "reused": f"{float(reuse):.2f}",
-        "inference": f"{float(100 - 100 * without / with_both):.0f}",
-    }  # fmt: skip
+    told = {"both": f"{float(together):.2f}", "reused": f"{float(reuse):.2f}"}
     if together > Fraction(95, 100) * alone * reuse:
         return Truth("product", seen=told)
     return Truth("between" if together > Fraction(105, 100) * reuse else "reuse", seen=told)
@@ -192,7 +180,7 @@ def both(n: Numbers) -> Truth:
 @topic("07.packed", AnswerKind.CHOICE, {"blocks": "toy"}, None, options=("bound", "between",
        "same"),
        part=Purpose.CHANGE,
-       gives=("reaches the lower bound", "nothing could be smaller"),
+       gives=("reaches the lower bound", "from the largest to the smallest"),
        shows=({"how": "biggest"}, {"how": "best fit"}, {"how": "exact"}, {"how": "best"},
               {"beside": "biggest"}))  # fmt: skip
 def packed(n: Numbers) -> Truth:

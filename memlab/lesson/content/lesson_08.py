@@ -1,7 +1,7 @@
 """Lesson 08, recompute.
 
-Cards: fewest maps, forward runs, half of the saving, stages of two networks. Exercise: the choice
-of the maps to keep.
+Cards: fewest maps, half of the saving, stages of two networks. Exercise: the choice of the maps to
+keep.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from random import Random
 from typing import Any
 
 from memlab.assemble.step import training_step
-from memlab.claims import revolve
 from memlab.clocks import measured_rates, roofline
 from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
@@ -45,8 +44,8 @@ _ON = measured_rates.recorded()
 # -- what lesson 07 said ------------------------------------------------------------------------
 
 topic("08.waiting", AnswerKind.CHOICE, {}, None, options=("none", "last", "read"),
-      part=Purpose.RECALL,
-      gives=("backward still reads", "wait for backward"))(known("read"))  # fmt: skip
+      part=Purpose.RECALL, gives=("backward still reads", "backward will read",
+      "wait for backward"))(known("read"))  # fmt: skip
 
 
 @topic("08.fault", AnswerKind.CHOICE, {"fault": "backward", "batch": 2}, None,
@@ -102,14 +101,18 @@ def best(n: Numbers) -> Truth:
     return Truth(every / held, figures, tuple(distinct_causes(every / held, causes)), told)
 
 
-@topic("08.hundred", AnswerKind.CHOICE, {"layers": 100}, None, options=("kept", "again", "half"),
+@topic("08.hundred", AnswerKind.CHOICE, {"layers": 100}, None, options=("lower", "half", "plain"),
        part=Purpose.CHANGE, gives=("no checkpoint", "all at once"))  # fmt: skip
 def hundred(n: Numbers) -> Truth:
-    """Answer of 08.hundred: the maps that a segment as long as the chain recomputes, which are all
-    of them."""
-    step = recompute(training_step(chains.alike(n["layers"]), "sgd"), "every", k=n["layers"])
-    tanhs = sum(op.kind == "tanh" and " again" in op.name for op in step.ops)
-    return Truth("again" if tanhs == n["layers"] else "half" if tanhs else "kept")
+    """Answer of 08.hundred: bytes of maps with a segment as long as the chain, compared with those
+    of the plain step and of k = 20."""
+    step = training_step(chains.alike(n["layers"]), "sgd")
+
+    def held(k: int) -> int:
+        return chains.held(plan(recompute(step, "every", k=k)), source=True)
+
+    one, plain = held(n["layers"]), chains.held(plan(step), source=True)
+    return Truth("plain" if one == plain else "lower" if one < held(20) else "half")
 
 
 # -- stages that are not alike ------------------------------------------------------------------
@@ -144,7 +147,7 @@ def _stage_words(n: Numbers) -> Numbers:
 @topic("08.stages", AnswerKind.CHOICE, {"network": "gpt_small", "batch": 32},
        lambda chance: {"network": chance.choice(_OTHERS), "batch": chance.choice((16, 32))},
        options=("less", "same", "more"), words=_stage_words,
-       gives=("4.2 times", "attention matrices", "hands on little", "413 MB"),
+       gives=("4.2 times", "attention matrices", "matrices of attention", "small output"),
        shows=({"what": "gpt_small", "recompute": "every"},
               {"what": "gpt_small", "k": 1}))  # fmt: skip
 def stages(n: Numbers) -> Truth:
@@ -208,48 +211,6 @@ def half(n: Numbers) -> Truth:
     more_work = extra(n["network"], n["batch"])
     whole, less = (f"{float(100 * share):.1f}" for share in more_work)
     return Truth(_part(*more_work), seen={"whole": whole, "part": less})
-
-
-# -- few slots ----------------------------------------------------------------------------------
-
-_RUNS = (*(f"{tenths / 10:.1f}" for tenths in range(10, 50)), "5.0", "10.0", "20.0", "50.0",
-         "100.0", "250.5", "500.5", "1000.5")  # fmt: skip
-
-
-def _draw_runs(chance: Random) -> Numbers:
-    return {
-        "steps": chance.choice((400, 500, 1000, 2000)),
-        "slots": chance.choice((10, 20, 25, 40, 50)),
-    }
-
-
-def _runs_causes(steps: int, count: int, forwards: int) -> list[Mistake]:
-    return [
-        Mistake("as_saved", Fraction(steps, count), {"slots": count}),
-        Mistake("one_slot", Fraction(steps + 1, 2)),
-        Mistake("step_time", Fraction(forwards + 2 * steps, 3 * steps)),
-        Mistake("once", Fraction(1)),
-    ]
-
-
-@topic("08.runs", AnswerKind.TIMES, {"steps": 1000, "slots": 50}, _draw_runs, stops=_RUNS,
-       decimals=1,
-       gives=("runs twice", "one more forward", "once more", "31.7 %", "1.317",
-              "a third longer"))  # fmt: skip
-def runs(n: Numbers) -> Truth:
-    """Answer of 08.runs: average forward runs of a step of a long chain, by the recurrence and
-    counted in the schedule (A11, E2)."""
-    steps, count = n["steps"], n["slots"]
-    forwards = revolve.internal_state(steps, count)
-    counted = sum(run > 0 for run in revolve.internal_schedule(steps, count))
-    causes = distinct_causes(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
-    extra_time = revolve.extra_time(steps, forwards)
-    told = {
-        "forwards": f"{forwards:,}", "runs": f"{forwards / steps:.3f}".rstrip("0"),
-        "time": f"{1 + extra_time:.3f}", "fewer": steps // count,
-    }  # fmt: skip
-    due = Fraction(forwards, steps)
-    return Truth(due, (planned(Fraction(counted, steps)),), tuple(causes), told)
 
 
 # -- exercise -----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.networks.zoo.shared_parts import conv_relu, linear_relu, size_of, start
+from memlab.strings import gettext as _
 
 
 def linear1(*, features: int = 1, outputs: int = 1) -> Network:
@@ -14,7 +15,7 @@ def linear1(*, features: int = 1, outputs: int = 1) -> Network:
         InputError: ``features`` or ``outputs`` is no whole number of at least 1.
     """
     size = size_of("features", features, usual=1)
-    x = network("linear1", features=size, title="Single linear layer")
+    x = network("linear1", features=size, title=_("Single linear layer"))
     with x.stage("layer"):
         h = x.linear(size_of("outputs", outputs, usual=1), name="h")
         return h.tanh("y").squared_error()

@@ -151,6 +151,7 @@ class AddressMap(View[MapMoment]):
     """
 
     name, made_by, positional = "addresses", "addresses", ("what", "batch")
+    behind_more = ("start", "surprise", "break", "real", "copy")
     presets: ClassVar = {
         "surprise": {"how": "birth", "beside": "biggest"},
         "real": {"what": "resnet50", "batch": 16, "how": "best", "in_place": True},
@@ -185,7 +186,12 @@ class AddressMap(View[MapMoment]):
         follows=("what", "in_place"),
         doc="the operation to cut, counted from 1; None for the busiest",
     )
-    numbers = Checkbox(doc="every number: the largest blocks, of all or at the cursor", key="KeyN")
+    numbers = Checkbox(
+        doc="every number: the largest blocks, of all or at the cursor",
+        place="more",
+        key="KeyN",
+        brief=lambda now: "",
+    )
     packed = Range(
         0,
         lambda now: len(state_map(now).blocks),
@@ -305,8 +311,9 @@ class AddressMap(View[MapMoment]):
 
     def buttons(self, now: State) -> Mapping[str, str]:
         moving = ("leave", "score") if now.moving else ("move",)
-        names = (*moving, "run", "start", "surprise", "break", "real", "copy")
-        return {name: name for name in names}
+        run = () if now.what.toy else ("run",)  # the toy has no arithmetic
+        examples = ("surprise", "break", "real") if self._exemplary else ()
+        return {name: name for name in (*moving, *run, "start", *examples, "copy")}
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name == "key":

@@ -116,7 +116,7 @@ function render({ model, el }) {
     let place = null;
     for (const control of controls()) {
       if (control.kind === "button") {
-        (control.place === "below" ? below : buttons).append(button(control));
+        ({ below, more: hidden }[control.place] ?? buttons).append(button(control));
         continue;
       }
       if (control.kind === "radio") { row.append(choice(control)); continue; }
@@ -165,6 +165,17 @@ function render({ model, el }) {
     node.ariaDisabled = "true";
     node.textContent = control.busy;
     if (control.busy !== control.label) spoken.textContent = control.busy;
+    if (control.seconds) node.append(" ", bar(control.seconds));
+  }
+
+  function bar(seconds) {  // as far as the time goes that the answer usually takes
+    const node = make("progress", { max: seconds, value: 0 });
+    const began = Date.now();
+    const tick = setInterval(() => {
+      node.value = (Date.now() - began) / 1000;
+      if (!node.isConnected) clearInterval(tick);
+    }, 250);
+    return node;
   }
 
   function choice(control) {

@@ -122,6 +122,8 @@ class View(Widget, Generic[S]):
     _turned: ClassVar[dict[str, Checkbox]] = {}
     made_by: ClassVar[str] = ""
     positional: ClassVar[Sequence[str]] = ()
+    behind_more: ClassVar[Sequence[str]] = ()
+    """Buttons that stand behind the disclosure."""
     presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
     narrowest: ClassVar[int] = 480
     widest: ClassVar[int] = 960
@@ -341,7 +343,8 @@ class View(Widget, Generic[S]):
             if name in self.presets and not self._exemplary:
                 continue
             busy = labels(f"{key}_busy") if labels.has(f"{key}_busy") else ""
-            control_list.append(Control("button", name, labels(key), place="buttons", busy=busy))
+            place = "more" if name in self.behind_more else "buttons"
+            control_list.append(Control("button", name, labels(key), place=place, busy=busy))
         return control_list
 
     def _labels(self, now: State) -> Labels:
@@ -352,12 +355,15 @@ class View(Widget, Generic[S]):
         now = self.state
         labels = self._labels(now)
         hidden = {control.name for control in View.controls(self) if control.place == "more"}
+        if not hidden:
+            return ""
         told = (
             setting.summary(now, labels)
             for name, setting in self.settings.items()
             if name in hidden
         )
-        return strings.get("widget.more", values=", ".join(filter(None, told))) if hidden else ""
+        values = ", ".join(filter(None, told))
+        return strings.get("widget.more" if values else "widget.more_alone", values=values)
 
     def draw(self, stored: bool) -> Picture:
         scene = self.scene(live=not stored)

@@ -14,10 +14,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from math import isfinite, log
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import anywidget
 import traitlets
@@ -65,6 +66,25 @@ class Picture(NamedTuple):
     code: str = ""
 
 
+SHARED = ("widget", "draw", "role", "phase", "step", "optimizer", "kind", "fact")
+"""Tables of texts that all views share."""
+SHOWING = ("page", "text", "svg", "figure", "stored", "refresh", "__repr__", "__str__")
+"""Methods that show a widget, each in one language."""
+Shown = TypeVar("Shown")
+
+
+def _in_one_language(method: Callable[..., Shown]) -> Callable[..., Shown]:
+    """Return a method of a widget that speaks English where a text of the widget lacks a
+    translation."""
+
+    @wraps(method)
+    def spoken(widget: Widget, *args: Any, **kwargs: Any) -> Shown:
+        with strings.speaking(*widget.parts):
+            return method(widget, *args, **kwargs)
+
+    return spoken
+
+
 class Widget(anywidget.AnyWidget):
     """Base of widgets: controls, a picture and answers to events. A subclass gives ``controls``,
     ``draw`` and ``on_event``."""
@@ -79,6 +99,8 @@ class Widget(anywidget.AnyWidget):
 
     name = "view"
     """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
+    tables: Sequence[str] = ()
+    """The tables of its texts, where there are several."""
     twin = True
     """Whether a button shows the text below the picture."""
     classes = "memlab-view"
@@ -88,6 +110,11 @@ class Widget(anywidget.AnyWidget):
     picture_keys: Sequence[str] = ()
     """The keys that its picture takes, by ``event.code``; arrows that are not among them walk its
     marks."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in set(SHOWING) & vars(cls).keys():
+            setattr(cls, name, _in_one_language(vars(cls)[name]))
 
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
@@ -100,6 +127,11 @@ class Widget(anywidget.AnyWidget):
         self.refresh()
 
     # -- what a subclass gives --------------------------------------------------------------
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Parts of the texts (``strings.part_of``) that are shown in one language."""
+        return *(self.tables or (self.name,)), *SHARED
 
     def controls(self) -> list[Control]:
         """Return the controls with their current values."""
@@ -140,20 +172,24 @@ class Widget(anywidget.AnyWidget):
 
     # -- for everybody ----------------------------------------------------------------------
 
+    @_in_one_language
     def text(self) -> str:
         """Return the view in words."""
         return self.draw(stored=True).text
 
+    @_in_one_language
     def svg(self) -> str:
         """Return the view as a standalone SVG picture."""
         return self.draw(stored=True).svg
 
+    @_in_one_language
     def stored(self) -> dict[str, str]:
         """Text of the widget, and its picture if there is one, for a page where no Python runs."""
         picture = self.draw(stored=True)
         drawn = {"image/svg+xml": picture.svg} if picture.svg else {}
         return {**drawn, "text/plain": picture.text}
 
+    @_in_one_language
     def refresh(self, error: str = "") -> None:
         """Draw again, and send everything that has changed as one message."""
         with self._sending, self.hold_sync():
@@ -300,7 +336,8 @@ class Control(NamedTuple):
     picture. ``options`` are the values and labels of a select or of radio buttons. ``spoken`` is
     the value of a range in words, ``ends`` stand at its ends, and ``unset`` says that nobody has
     chosen it yet. ``busy`` is what a button says until its answer comes: a second press does
-    nothing. One that is ``wide`` has a row of its own.
+    nothing, and a bar follows the ``seconds`` that the answer takes, where these are known. One
+    that is ``wide`` has a row of its own.
     """
 
     kind: str
@@ -318,6 +355,7 @@ class Control(NamedTuple):
     beside: bool = False
     unset: bool = False
     wide: bool = False
+    seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

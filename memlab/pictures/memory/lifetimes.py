@@ -358,9 +358,9 @@ def _listed(names: Sequence[str]) -> str:
 # -- from a step ----------------------------------------------------------------------------------
 
 
-def fits(memory: StepMemory) -> bool:
-    """True if a step is small enough to be drawn block by block."""
-    return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= BLOCKS
+def fits(memory: StepMemory, blocks: int = BLOCKS) -> bool:
+    """True if a step of at most so many blocks is small enough to be drawn block by block."""
+    return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= blocks
 
 
 def lifetimes(memory: StepMemory, batch: int) -> LifetimeTable:

@@ -51,6 +51,7 @@ from memlab.pictures.memory.snapshot import (
     Snapshot,
     before,
     details,
+    differences,
     just_changed,
     text_of,
 )
@@ -67,6 +68,8 @@ HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 what is free to its left."""
 BANDS, FLAG = -52, -27
 """Where the phases and the flag stand above the frame."""
+SHORT = 24
+"""Characters of a name of the outline, at most."""
 
 
 # -- what is shown ---------------------------------------------------------------------------------
@@ -302,12 +305,18 @@ class Flag(Mark):
 
 def _names(shown: MemoryPageInputs) -> Iterator[Mark]:
     """Yield marks for the names, the most important first."""
-    yield from shown.mountain.was(text_of("before"))
+    yield from shown.mountain.was(_outline_name(shown))
     if shown.tally:
         yield from _counted(shown.tally, shown.mountain)
     yield _floor(shown)
     yield _rising(shown)
     yield from shown.mountain.names()
+
+
+def _outline_name(shown: MemoryPageInputs) -> str:
+    """Return the name of the outline: the settings that are others now, where they are short."""
+    was = differences(shown.old, shown.now)[0] if shown.old else ""
+    return was if 0 < len(was) <= SHORT else text_of("before")
 
 
 def _counted(tally: OutputTotals, mountain: Mountain) -> Iterator[Mark]:

@@ -263,7 +263,6 @@ class Snapshot(Study):
             f"budget.{'live_' if live else ''}{key}",
             name=budget_verdict.budget.name,
             free=figures.three_digits(budget_verdict.budget.nbytes),
-            peak=figures.three_digits(self.peak.nbytes),
             largest=figures.batches(largest or 0),
         )
 

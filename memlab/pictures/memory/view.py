@@ -85,6 +85,7 @@ class Memory(SteadyView[Snapshot]):
     """
 
     name, made_by = "memory", "memory"
+    tables = ("memory", "lifetimes")
     positional = ("what", "batch", "optimizer")
     presets = PRESETS
     picture_keys = (
@@ -231,6 +232,12 @@ class Memory(SteadyView[Snapshot]):
         doc="also show what is free on this machine; never in stored pictures",
         default=True, when=never, fixed=True, code="never",
     )  # fmt: skip
+    blocks = Setting(
+        doc="a step of at most so many blocks is drawn block by block",
+        default=small.BLOCKS,
+        check=lambda given: whole_number("blocks", given, least=0),
+        fixed=True,
+    )
     networks = Setting(
         doc="the names to choose from; all of the zoo if not given",
         default=lambda now: tuple(zoo.ZOO),
@@ -304,7 +311,7 @@ class Memory(SteadyView[Snapshot]):
 
     def needs(self, now: State, rows: Snapshot) -> Needs:
         own = (0, 0, 0)
-        if small.fits(rows.memory):
+        if small.fits(rows.memory, now.blocks):
             own = small.needs(small.lifetimes(rows.memory, now.batch))
         return *needs(rows, now.guess), *own
 
@@ -320,7 +327,7 @@ class Memory(SteadyView[Snapshot]):
         return (max((amount.nbytes for amount in now.budgets), default=0),)
 
     def question(self, now: State) -> object:
-        return now.what
+        return now.what, is_small(now)
 
     def buttons(self, now: State) -> Mapping[str, str]:
         names = networks_of(now)
@@ -431,7 +438,7 @@ CONTROLS: tuple[str, ...] = tuple(
 @once
 def is_small(now: State) -> bool:
     """True if the step is drawn block by block."""
-    return not now.rule and bool(small.fits(memory_of(now)))
+    return not now.rule and bool(small.fits(memory_of(now), now.blocks))
 
 
 def lives(now: State) -> small.LifetimeTable:

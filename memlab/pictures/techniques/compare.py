@@ -212,7 +212,7 @@ class TechniqueStudy:
 
     def about(self, row: ComparedTechnique) -> str:
         """Return the effect of a technique in a few words: ``'outputs overwrite
-        inputs that die'``."""
+        inputs that are not read again'``."""
         own = strings.has(f"techniques.about.{row.key}")
         return text_of(f"about.{row.key}") if own else find(row.key).note
 

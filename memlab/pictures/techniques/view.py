@@ -129,7 +129,8 @@ class Techniques(View[Frontier]):
         return now.replace(numbers=False)
 
     def buttons(self, now: State) -> dict[str, str]:
-        return {"all": "fewer" if now.others else "others", "start": "start", "copy": "copy"}
+        others = {} if now.only else {"all": "fewer" if now.others else "others"}
+        return others | {"start": "start", "copy": "copy"}
 
     def on_action(self, now: State, name: str, value: object) -> State | None:
         if name == "all":
@@ -285,20 +286,26 @@ class FrontierChart:
 
     # -- the line
 
-    def _corners(self) -> list[Place]:
-        """Return the corners of the line, a staircase: with at most so many bytes, no less time."""
-        corners = [self.place(wave) for wave in self.frontier.all.frontier]
-        rest = [((x, above), (x, y)) for (_, above), (x, y) in pairwise(corners)]
-        return [corners[0], *(corner for both in rest for corner in both)]
+    def _corners(self, *others: Wave) -> list[Place]:
+        """Return the corners of the line, a staircase: with at most so many bytes, no less time.
+        With others it also passes below these."""
+        corners: list[Place] = []
+        for wave in sorted((*self.frontier.all.frontier, *others), key=lambda wave: wave.point):
+            x, y = self.place(wave)
+            if not corners:
+                corners.append((x, y))
+            elif y < corners[-1][1]:
+                corners += [(x, corners[-1][1]), (x, y)]
+        return corners
 
     def _line(self) -> Iterator[Mark]:
-        """Yield marks for the line, and the area below it, where no schedule of
-        whole stages lies."""
+        """Yield marks for the line, and the area below it and below the cheap schedule, where no
+        schedule lies."""
         if self.frontier.stop < LINE:
             return
-        corners = self._corners()
-        (left, _), (right, _) = corners[0], corners[-1]
-        yield Path([(0, 0), (0, self.top), (left, self.top), *corners, (right, 0)], FREE)
+        corners, below = self._corners(), self._corners(self.frontier.cheap)
+        left, right = below[0][0], below[-1][0]
+        yield Path([(0, 0), (0, self.top), (left, self.top), *below, (right, 0)], FREE)
         for index, line in enumerate(text_of("nobody").split("\n")):
             yield ChartText(left / 2, self.top / 3, line, 11, "middle", dy=15 * index, chip=True)
         if len(corners) > 1:
@@ -310,7 +317,8 @@ class FrontierChart:
         frontier = self.frontier
         if frontier.least.peak == frontier.all.plain.peak:
             return
-        for wave, around in ((frontier.least, ((-70, 20), (-70, 50))), (frontier.half, AROUND[1:])):
+        named = {frontier.half: AROUND[1:], frontier.least: ((-70, 20), (-70, 50))}  # or the same
+        for wave, around in reversed(named.items()):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
             text = text_of("more", percent=frontier.percent(wave, 1))

@@ -198,7 +198,7 @@ def _make(subject: Subject) -> StepMemory:
         return StepMemory(plan(step).at(), subject.network, subject.mixed, step, subject.words)
     planned = subject.step() if isinstance(subject, Called) else subject
     ledger = (planned if isinstance(planned, Ledger) else plan(planned)).at()
-    words = subject.words if isinstance(subject, Called) else None
+    words = subject.words or None if isinstance(subject, Called) else None
     return StepMemory(ledger, step=None if isinstance(planned, Ledger) else planned, chosen=words)
 
 

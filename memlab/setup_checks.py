@@ -1,15 +1,17 @@
-"""``memlab doctor``: is this set-up right? What is seen of this machine, what a set-up must have,
-and the line that mends each problem."""
+"""``memlab doctor`` and ``memlab.doctor()``: is this set-up right? What is seen of this machine,
+what a set-up must have, and the line that fixes each problem."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import re
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Literal
@@ -24,6 +26,8 @@ Version = tuple[int, ...]
 UNSET = "unset that variable of the environment, and start again"
 RAISE = "give the container more memory, or raise the limit: ulimit -v unlimited"
 
+RESTART = "Type in a terminal what fixes it, then choose Kernel > Restart Kernel."
+
 PYTHON = (3, 11)
 LEAST = {"anywidget": "0.9", "ipykernel": "6", "ipywidgets": "8", "jupyterlab": "4"}
 """The first version with which the live views work, where pyproject.toml names none."""
@@ -33,7 +37,7 @@ LITTLE, VERY_LITTLE = 2 * 10**9, 5 * 10**8
 
 @dataclass(frozen=True, slots=True)
 class SetupCheck:
-    """Result of one check of the set-up: its name, its state, and the line that mends it."""
+    """Result of one check of the set-up: its name, its state, and the line that fixes it."""
 
     name: str
     status: Status
@@ -42,7 +46,7 @@ class SetupCheck:
 
     def __str__(self) -> str:
         line = f"{self.status:9}{self.name}: {self.text}"
-        return f"{line}\n{'':9}to mend it: {self.fix}" if self.fix else line
+        return f"{line}\n{'':9}to fix it: {self.fix}" if self.fix else line
 
 
 def report(checks: Sequence[SetupCheck]) -> str:
@@ -55,6 +59,60 @@ def report(checks: Sequence[SetupCheck]) -> str:
 def exit_code(checks: Iterable[SetupCheck]) -> int:
     """Return 1 if a check found a problem, else 0."""
     return int(any(check.status == "problem" for check in checks))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SetupReport:
+    """Results of all checks. A notebook shows one line where no check found a problem, and all
+    checks behind it; otherwise all checks, each problem with the line that fixes it."""
+
+    checks: tuple[SetupCheck, ...]
+
+    @property
+    def ready(self) -> bool:
+        """True if no check found a problem."""
+        return not exit_code(self.checks)
+
+    @property
+    def notes(self) -> list[SetupCheck]:
+        """Checks that stop nothing, and have a line that improves something."""
+        return [check for check in self.checks if check.status == "note" and check.fix]
+
+    @property
+    def line(self) -> str:
+        """Verdict in one line: ``'ready · memlab 0.1.0, Python 3.11.7, 2 cores, Linux · nothing to
+        fix'``."""
+        fix = f"{len(self.notes)} to look at" if self.notes else "nothing to fix"
+        versions = {check.name: check.text.partition(",")[0] for check in self.checks}
+        parts = (f"memlab {versions.get('memlab', '')}", f"Python {versions.get('Python', '')}",
+                 f"{free_memory.cores()} cores", platform.system())  # fmt: skip
+        return f"ready · {', '.join(parts)} · {fix}"
+
+    def __str__(self) -> str:
+        if not self.ready:
+            return f"{report(self.checks)} {RESTART}"
+        return "\n".join([self.line, *map(str, self.notes)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self.ready:
+            return f"<pre>{escape(str(self))}</pre>"
+        checks = f"<pre>{escape(report(self.checks))}</pre>"
+        line = escape(self.line).replace("ready", "✓ <b>ready</b>", 1)
+        shown = " open" * bool(self.notes)
+        return f"<details{shown}><summary>{line}</summary>{checks}</details>"
+
+
+def doctor() -> SetupReport:
+    """Return the results of all checks of this set-up; a notebook shows ``ready`` where all is
+    well, and otherwise each problem with the line that fixes it.
+
+    Example::
+
+        memlab.doctor()
+    """
+    return SetupReport(tuple(examine()))
 
 
 # -- what is seen here --------------------------------------------------------------------------

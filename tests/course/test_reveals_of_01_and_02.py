@@ -1,0 +1,91 @@
+"""Pictures under the answers of lessons 01 and 02: they show what was asked."""
+
+from dataclasses import replace
+
+import pytest
+
+import memlab
+from memlab.course.reveals import picture_of
+from memlab.lesson.card_question import Attempt, topics
+from memlab.lesson.content.lesson_01 import convolutions
+
+NAMES = [name for name in topics() if name.partition(".")[0] in ("01", "02") and picture_of(name)]
+
+
+def shown(name, guess=None, seed=None):
+    """The view under an answer, on the first numbers or on drawn ones."""
+    topic, picture = topics()[name], picture_of(name)
+    assert picture is not None
+    numbers = topic.first if seed is None else topic.again(str(seed), [])
+    turn = Attempt(topic, numbers, guess=topic.read(guess) if guess else None)
+    turn = replace(turn, truth=topic.truth(numbers), revealed=True)
+    return turn, picture(turn)
+
+
+def outline(view):
+    """The bytes of the dashed outline."""
+    return view.shown_in(view.scene()).old.peak.nbytes
+
+
+def test_lessons_01_and_02_have_pictures():
+    assert {"01.peak", "01.prediction", "02.output", "02.halve", "02.accumulate"} <= {*NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_axis_is_as_high_as_the_step_and_not_as_a_card(name):
+    for seed in (None, 1, 2) if topics()[name].draw else (None,):
+        _, view = shown(name, seed=seed)
+        assert "card" not in view.text()
+        assert not view.exceeds(view.state)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4])
+@pytest.mark.parametrize("name", ["02.halve", "02.resnet"])
+def test_half_a_batch_is_shown_beside_the_whole_one(name, seed):
+    turn, view = shown(name, "2", seed)
+    assert (view.batch, turn.numbers["batch"]) == (view.batch, 2 * view.batch)
+    assert outline(view) / view.peak == pytest.approx(float(turn.truth.value))
+    assert view.state.guess == round(outline(view) / 2)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5, 6])
+def test_parts_are_shown_beside_the_whole_batch(seed):
+    turn, view = shown("02.accumulate", seed=seed)
+    numbers = turn.numbers
+    step = memlab.training_step(memlab.zoo.build(numbers["network"]), numbers["optimizer"])
+    half = numbers["batch"] // 2
+    assert view.peak == memlab.plan(memlab.accumulate(step, 2)).peak(half)
+    assert outline(view) == memlab.plan(step).peak(2 * half)
+    alone = memlab.plan(step).peak(half)
+    assert (view.peak > 1.01 * alone) == (turn.truth.value == "higher")
+    view.batch = half // 2
+    assert view.peak == memlab.plan(memlab.accumulate(step, 4)).peak(half // 2)
+
+
+def test_parts_are_named_by_the_picture():
+    _, view = shown("02.accumulate")
+    assert view.text().startswith("ResNet-50 v1.5, batch 16, fp32, SGD with momentum, training, "
+                                  "accumulated over 2 parts.")  # fmt: skip
+    assert ">batch 32</text>" in view.svg()
+
+
+def test_training_is_shown_beside_inference():
+    turn, view = shown("01.prediction", "2")
+    network = convolutions(4)
+    step = memlab.training_step(network, "sgd", algorithm="direct")
+    assert view.peak == memlab.plan(step).peak(5)
+    inference = memlab.inference_step(network, algorithm="direct")
+    assert outline(view) == memlab.plan(inference).peak(5)
+    assert view.peak / outline(view) == pytest.approx(float(turn.truth.value))
+    assert view.state.guess == 2 * outline(view)
+
+
+def test_another_function_is_shown_beside_tanh():
+    _, view = shown("01.gelu")
+    assert "The peak was 28 B, now 32 B" in view.text()
+
+
+def test_the_arrays_of_the_convolution_are_named():
+    _, view = shown("02.output")
+    for name in ("conv", "conv.workspace", "input", "gradient of relu"):
+        assert name in view.text()
