@@ -62,7 +62,7 @@ MOVES = {
     "12": ("batch",),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
-COUNTS = {"05": "bits", "09": "link", "10": "disk"}
+COUNTS = {"05": "bits", "09": "link", "10": "augment"}
 """Settings that change lanes, or seconds, and no bytes."""
 WRONG = {
     "00.images_that_fit": ("    return card * 10**9 // each", "no_fixed"),

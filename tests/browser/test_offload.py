@@ -17,7 +17,7 @@ def page(open_view):
 def test_keys_and_clicks_say_what_is_in_focus(page, findings):
     page.locator(f"{ROOT} .ml-picture").focus()
     page.keyboard.press("KeyP")
-    sees(page, "The peak, 12.0 GB, is in backward of pool1.")
+    sees(page, "The peak of 12.0 GB is in backward of pool1.")
     page.keyboard.press("KeyW")
     sees(page, "Compute waits 130 ms for conv1_1 on its way")
     page.keyboard.press("ArrowDown")

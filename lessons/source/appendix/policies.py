@@ -28,9 +28,9 @@ for link in ("12 GB/s", "3 GB/s"):
         print(f"{link:7} {policy:7} {maps:2} maps: {bytes_of}, {found.longer:6.1%} longer")
 
 # %% [markdown]
-# Policy `all` moves more and takes longer than `conv`, but saves no more: the peak is in backward of
-# `pool1`, when `conv1_1` is already back. `best` shows that a few feature maps are enough for the
-# same peak. With the fast link this saves memory of the host and hardly any time; with the slow
+# Policy `all` moves more and takes longer than `conv`, but saves no more: the peak is in backward
+# of `pool1`, when `conv1_1` is already back. `best` shows that a few feature maps are enough for
+# the same peak. With the fast link this saves memory of the host and hardly any time; with the slow
 # link it saves time as well.
 #
 # Which feature maps does `best` move over 12 GB/s?
