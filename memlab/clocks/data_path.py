@@ -41,6 +41,11 @@ READ, COPY, CONVERT, LINK, TRAIN = PARTS = ("read", "copy", "convert", "link", "
 AUGMENT = "augment"
 """The kind of an operation that converts."""
 RAW = FORMATS["uint8"]
+JPEG = 115_000
+"""Bytes of an image's file: the mean of ImageNet, 147,897,477,120 B of 1,281,167 images."""
+DECODED = 500
+"""Images per second that a worker decodes: one thread of Pillow decodes 360 to 726 images of
+ImageNet a second (arXiv 2605.08731, five processors)."""
 MOST = 64
 """The most buffers, and ..."""
 LONGEST = 10_000
@@ -78,10 +83,16 @@ def images_of(step: Step) -> Tensor:
 
 
 def operations(
-    step: Step, batch: int, buffers: int = 2, augment: str = HOST_SIDE, batches: int = 12
+    step: Step,
+    batch: int,
+    buffers: int = 2,
+    augment: str = HOST_SIDE,
+    batches: int = 12,
+    jpeg: bool = False,
 ) -> Step:
     """Return the path as a step without seconds: the operations of all batches, one batch after
-    another, each with the stream in which it runs. Arguments are those of ``data_path``.
+    another, each with the stream in which it runs. Arguments are those of ``data_path``; with
+    ``jpeg`` the files have to be decoded.
 
     Raises:
         InputError: as ``data_path``.
@@ -90,7 +101,7 @@ def operations(
     count = whole_number("buffers", buffers, least=0, most=MOST)
     known("side to augment on", augment, SIDES)
     number = whole_number("batches", batches, most=LONGEST)
-    ring = _Ring(x, count, augment == DEVICE_SIDE, _work(step))
+    ring = _Ring(x, count, augment == DEVICE_SIDE, jpeg, _work(step))
     note = f"fed through {counted(count)}, augmented on the {augment}"
     return Step(
         tuple(op for index in range(number) for op in ring.batch(index)),
@@ -114,10 +125,12 @@ def _work(step: Step) -> tuple[Size, Size]:
 class _Ring:
     """Buffers of a path, and the operations that fill and empty them in turn."""
 
-    def __init__(self, x: Tensor, buffers: int, late: bool, work: tuple[Size, Size]) -> None:
+    def __init__(
+        self, x: Tensor, buffers: int, late: bool, jpeg: bool, work: tuple[Size, Size]
+    ) -> None:
         self.buffers, self.late, self.work = buffers, late, work
         self.values = x.size
-        self.ram = [self._place("RAM 0", x, HOST, raw=True)]
+        self.ram = [self._file("RAM 0") if jpeg else self._place("RAM 0", x, HOST, raw=True)]
         count = max(buffers, 1)
         self.pinned = [self._place(f"pinned {n}", x, HOST, raw=late) for n in range(count)]
         self.arrived = [self._place("device uint8 0", x, DEVICE, raw=True)] if late else []
@@ -179,6 +192,10 @@ class _Ring:
     @staticmethod
     def _of(places: list[Tensor], number: int) -> Tensor:
         return places[number % len(places)]
+
+    @staticmethod
+    def _file(name: str) -> Tensor:
+        return tensor.new(name, (BATCH, ("JPEG", JPEG)), RAW, Role.INPUT, HOST)
 
     @staticmethod
     def _place(name: str, x: Tensor, memory: str, raw: bool) -> Tensor:
@@ -352,6 +369,7 @@ def data_path(
     device: str | Machine | None = None,
     batches: int = 12,
     seconds: Mapping[str, float] | None = None,
+    decode: float | None = None,
 ) -> PathPlan:
     """Plan the way of a step's images from a disk to the device, in bytes and in seconds.
 
@@ -360,9 +378,9 @@ def data_path(
     >>> print(f"{path.images_per_second:.0f} images/s")
     461 images/s
 
-    Files hold raw values, one byte each, so nothing is decoded. With ``augment="host"`` the loader
-    converts them, pinned memory and link carry the step's own format; with ``"device"`` they carry
-    bytes, and a kernel of the device converts before every step (B7).
+    Files hold raw values, one byte each, or with ``decode`` a JPEG of 115 kB for each image. With
+    ``augment="host"`` the loader converts them, pinned memory and link carry the step's own format;
+    with ``"device"`` they carry bytes, and a kernel of the device converts before every step (B7).
 
     Args:
         step: a step whose input are images.
@@ -376,19 +394,23 @@ def data_path(
         batches: how many are planned, of which the first is left out of what is said of time.
         seconds: those of some parts (``PARTS``) for one batch, where they are known: measured ones
             count instead of what follows from the rates.
+        decode: images per second that all workers of the loader decode from JPEG, together, and
+            convert; None where files are raw.
 
     Raises:
         InputError: no step, or one without images; a batch that it does not hold for; a rate at
             which nothing moves; no link; an unknown side or part; parts that take no time at all.
     """
-    ring = operations(step, batch, buffers, augment, whole_number("batches", batches, least=2))
+    count = whole_number("batches", batches, least=2)
+    ring = operations(step, batch, buffers, augment, count, decode is not None)
     batch, machine = step.held(batch), roofline.machine(device)
     speeds = {
         READ: hardware.speed("disk", disk, "0.15 GB/s"),
         CONVERT: hardware.speed("host", host, "10 GB/s"),
         LINK: _link(link, machine),
     }
-    parts = dict(_seconds(ring, step, batch, speeds, machine, _given(seconds)))
+    known_seconds = _decoding(decode, batch, augment) | _given(seconds)
+    parts = dict(_seconds(ring, step, batch, speeds, machine, known_seconds))
     if not any(parts.values()):
         raise InputError("a data path whose parts take no time at all has no pace; try "
                          "seconds={'compute': 0.25}.")  # fmt: skip
@@ -409,6 +431,14 @@ def _link(given: str | float | Link | None, machine: Machine) -> int:
             "link='12 GB/s'."
         )
     return machine.link.speed
+
+
+def _decoding(decode: float | None, batch: int, augment: str) -> dict[str, float]:
+    """Return the seconds in which the workers decode a batch; nothing for raw files."""
+    if decode is None:
+        return {}
+    rate = real_number("decode, in images per second,", decode, DECODED, above=0.0)
+    return {CONVERT if augment == HOST_SIDE else COPY: batch / rate}
 
 
 def _given(seconds: Mapping[str, float] | None) -> dict[str, float]:
@@ -466,9 +496,11 @@ def _stations(ring: Step, batch: int, speeds: Mapping[str, int]) -> Iterator[Sta
         name = place.name.rstrip("0123456789 ")
         rooms.setdefault((name, place.format.name), []).append(place)
     (ram, *_), *_ = rooms.values()
-    yield Station("disk", "disk", RAW.name, 0, ram.size.at(batch), speeds[READ])
+    files = RAW.name if ram.axes[-1][0] != "JPEG" else "JPEG"
+    yield Station("disk", "disk", files, 0, ram.size.at(batch), speeds[READ])
     known_ = {"RAM": ("RAM", speeds[CONVERT]), "pinned": ("pinned memory", speeds[LINK])}
     for (name, format), places in rooms.items():
         title, rate = known_.get(name, ("device", 0))
         memory, nbytes = places[0].storage.memory, places[0].size.at(batch)
-        yield Station(title, memory, format, len(places), nbytes, rate)
+        kind = files if memory == HOST and name == "RAM" else format
+        yield Station(title, memory, kind, len(places), nbytes, rate)

@@ -218,7 +218,7 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
 
     >>> view = memlab.views.idle()
     >>> print(str(view).split("\n")[0])
-    Written, read, then idle until backward reads it once more
+    Most feature maps are idle until backward reads them again
     """
 
     name, made_by = "idle", "idle"

@@ -62,7 +62,7 @@ MOVES = {
     "12": ("batch",),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
-COUNTS = {"05": "bits", "09": "link", "10": "disk"}
+COUNTS = {"05": "bits", "09": "link", "10": "augment"}
 """Settings that change lanes, or seconds, and no bytes."""
 WRONG = {
     "00.images_that_fit": ("    return card * 10**9 // each", "no_fixed"),
@@ -81,7 +81,6 @@ WRONG = {
     "06.model_state": ("    return 16 * features[0] * features[1]", ""),
     "07.freed": ("    return [sum(sizes[block] for block in each) for each in reads]", "all_read"),
     "08.checkpoints": ("    return []", "nothing_saved"),
-    "09.leaving": ("    return [sum(sizes[m] for m in each) for each in reads]", "every_reader"),
     "09.offloaded": ("    return list(range(len(maps)))", "all_go"),
     "10.finished": ("    return load", ""),
     "10.means": ("    return [image.mean() / 255 for image in images]", "each"),

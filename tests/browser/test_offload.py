@@ -17,15 +17,15 @@ def page(open_view):
 def test_keys_and_clicks_say_what_is_in_focus(page, findings):
     page.locator(f"{ROOT} .ml-picture").focus()
     page.keyboard.press("KeyP")
-    sees(page, "The peak, 12.0 GB, is in backward of pool1.")
+    sees(page, "The peak of 12.0 GB is in backward of pool1.")
     page.keyboard.press("KeyW")
     sees(page, "Compute waits 130 ms for conv1_1 on its way")
     page.keyboard.press("ArrowDown")
     sees(page, "conv1_1 waits here")
     page.keyboard.press("Enter")
     page.locator(f"{ROOT} [data-value='out:pool1']").first.click(force=True)
-    sees(page, "pool1: 822 MB. Leaves under conv2_1")
-    sees(page, "conv1_1: 3.29 GB. Leaves under conv1_2")
+    sees(page, "pool1, 822 MB, leaves during conv2_1")
+    sees(page, "conv1_1, 3.29 GB, leaves during conv1_2")
     assert findings(page, ROOT) == []
 
 

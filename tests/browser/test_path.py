@@ -27,7 +27,7 @@ def test_buffers_rates_and_the_moment_follow_the_keyboard(page_with_view):
     sees(page, images(buffers=1))
     page.keyboard.press("ArrowRight")
     sees(page, images(buffers=2))
-    assert page.get_by_role("radio", name="2", exact=True).is_checked()
+    assert page.get_by_role("radio", name="2", exact=True).first.is_checked()
     page.locator(f"{ROOT} [data-send=choose][data-value=E]").first.hover(force=True)
     same = page.locator(f"{ROOT} .ml-same")
     assert {each.get_attribute("data-value") for each in same.all()} == {"E"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError, Step, zoo
-from memlab.clocks.data_path import PARTS, SIDES, operations
+from memlab.clocks.data_path import JPEG, PARTS, SIDES, operations
 from memlab.clocks.streams import slots
 from memlab.hardware import Device, SourcedFigure, find
 from memlab.lesson import digits
@@ -97,6 +98,35 @@ def test_what_moves_is_of_every_batch(googlenet: Step) -> None:
     assert path.epoch_moves(1_281_167).link == 1_281_167 * 4 * IMAGE
     late = memlab.data_path(googlenet, 32, augment="device", link="12 GB/s", device="titan x")
     assert late.batch_moves() == (32 * IMAGE, 2 * 32 * IMAGE, 32 * IMAGE, 5 * 32 * IMAGE)
+
+
+def test_a_jpeg_is_small_on_the_disk_and_takes_time_to_decode(googlenet: Step) -> None:
+    """A file of 115 kB for each image; what follows the decoding is as for raw files."""
+    raw, jpeg = (
+        memlab.data_path(googlenet, 100, link="12 GB/s", device="titan x", disk=1e9, decode=decode)
+        for decode in (None, 400)
+    )
+    assert jpeg.parts["read"] == 100 * JPEG / 1e9
+    assert jpeg.parts["convert"] == 100 / 400
+    assert (jpeg.parts["link"], jpeg.parts["compute"]) == (raw.parts["link"], raw.parts["compute"])
+    assert [(s.format, s.nbytes) for s in jpeg.stations[:2]] == 2 * [("JPEG", 100 * JPEG)]
+    assert jpeg.stations[2:] == raw.stations[2:]
+    assert memlab.plan(jpeg.step).of("RAM 0", 100).nbytes == 100 * JPEG
+
+
+def test_the_host_decodes_and_the_device_converts(googlenet: Step) -> None:
+    path = memlab.data_path(googlenet, 100, augment="device", link="12 GB/s", device="titan x",
+                            decode=400)  # fmt: skip
+    assert path.parts["copy"] == 100 / 400
+    assert path.batch_moves() == (100 * JPEG, 100 * (JPEG + IMAGE), 100 * IMAGE, 500 * IMAGE)
+
+
+@pytest.mark.parametrize("decode", [0, -1, float("nan"), True, "fast"])
+def test_images_are_decoded_at_a_rate(googlenet: Step, decode: Any) -> None:
+    with pytest.raises(
+        InputError, match=r"decode, in images per second, must be above 0.* try 500"
+    ):
+        memlab.data_path(googlenet, 100, link="12 GB/s", device="titan x", decode=decode)
 
 
 # -- against a simulation of places -------------------------------------------------------------

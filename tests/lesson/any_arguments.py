@@ -107,11 +107,6 @@ def samples(chance: Random) -> Arguments:
     return {"x": x, "t": t, "w1": chance.uniform(-1, 1), "w2": chance.uniform(-1, 1)}
 
 
-def shortcuts(chance: Random) -> Arguments:
-    reads = lesson_09.forked(chance, chance.randint(1, 20), chance.random())
-    return {"sizes": [chance.randint(1, 10**4) for _ in reads], "reads": reads}
-
-
 def durations(chance: Random) -> Arguments:
     count = chance.randint(1, 20)
     load, compute = ([chance.randint(1, 50) for _ in range(count)] for _ in range(2))
@@ -153,7 +148,6 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     },
     "07.freed": step,
     "08.checkpoints": maps,
-    "09.leaving": shortcuts,
     "09.offloaded": lambda chance: lesson_09.drawn(chance, chance.randint(1, 6)),
     "10.finished": durations,
     "10.means": pictures,

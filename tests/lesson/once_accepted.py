@@ -9,9 +9,7 @@ from tests.lesson.wrong_answers import (
     arrays,
     delay,
     given_back,
-    left,
     limits,
-    readers_of,
     until_it_fits,
     waiting,
 )
@@ -69,10 +67,6 @@ def two_at_most(maps):
     return min(options, key=lambda kept: hold(maps, kept))
 
 
-def second_reader(sizes, reads):
-    return left(sizes, reads, [readers[:2][-1] for readers in readers_of(reads)])
-
-
 def cheapest_bytes(maps, forward, backward, link, room):
     """The least wait for each byte goes first."""
     ways = (forward, backward)
@@ -111,6 +105,5 @@ ACCEPTED: dict[str, Answers] = {
         "read_else_first_write": lambda **a: given_back(**a, users=read_else_first_write),
     },
     "08.checkpoints": {"two_at_most": two_at_most, "removing": removing},
-    "09.leaving": {"second_reader": second_reader},
     "09.offloaded": {"cheapest_bytes": cheapest_bytes},
 }

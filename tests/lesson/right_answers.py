@@ -116,22 +116,6 @@ def by_sets(maps):
     return min(tried, key=lambda kept: max(waiting(maps, sorted(kept))))
 
 
-def from_the_end(sizes, reads):
-    """The first reader that is met on the way back."""
-    leaving, seen = [], set[int]()
-    for maps in reversed(reads):
-        new = set(maps) - seen
-        seen |= new
-        leaving.append(sum(sizes[number] for number in new))
-    return leaving[::-1]
-
-
-def later_readers(sizes, reads):
-    for n, maps in enumerate(reads):
-        later = set().union(*reads[n + 1 :])
-        yield sum(sizes[number] for number in set(maps) - later)
-
-
 def by_halves(maps, forward, backward, link, room):
     """With the first map on the device and without it, again and again."""
 
@@ -244,7 +228,6 @@ RIGHT: dict[str, Answers] = {
         "generator": lambda maps: iter(by_table(maps)),
         "array": lambda maps: np.array(by_table(maps), int),
     },
-    "09.leaving": {"from_the_end": from_the_end, "later_readers": later_readers},
     "09.offloaded": {
         "by_halves": by_halves,
         "array": lambda **a: np.array(by_halves(**a), int),

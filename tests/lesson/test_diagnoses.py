@@ -5,7 +5,6 @@ Each of these wrong functions is a small change of a right one. A slip of the ex
 where none can, because the function gives no numbers, one sentence says what is missing.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -26,17 +25,6 @@ Function = Callable[..., Any]
 
 def say(key: str, **named: object) -> str:
     return strings.get(f"exercise.check.{key}", **named)
-
-
-def leaving_at_1(sizes, reads):
-    count = Counter(number for maps in reads for number in maps)
-    under = [0] * len(reads)
-    for n, maps in enumerate(reads):
-        for number in maps:
-            count[number] -= 1
-            if count[number] == 1:
-                under[n] += sizes[number]
-    return under
 
 
 def unguarded(image, lowered, k, pad):
@@ -97,7 +85,6 @@ SLIPS: list[tuple[str, str, Function]] = [
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b)),
     ("02.largest_batch", "below", lambda memory, fixed, each: max(0, min(
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b))),
-    ("09.leaving", "one_to_come", leaving_at_1),
 ]  # fmt: skip
 SENTENCES: list[tuple[str, str, Function]] = [
     ("00.images_that_fit", "without its unit", lambda card, fixed, each: f"{card // each} images"),

@@ -160,31 +160,6 @@ def lowest(sizes, births, deaths, choose=fitting_start, meet=overlap):
     return addresses
 
 
-def readers_of(reads):
-    """The operations that read each map."""
-    return [[n for n, maps in enumerate(reads) if m in maps] for m in range(len(reads))]
-
-
-def left(sizes, reads, ends):
-    """Bytes that leave under each operation, from the operation of each map."""
-    nbytes = [0] * len(reads)
-    for size, end in zip(sizes, ends, strict=True):
-        if end < len(nbytes):
-            nbytes[end] += size
-    return nbytes
-
-
-def counted_down(sizes, reads, until=0):
-    """Bytes that leave where the count of readers to come is ``until``."""
-    count = [len(readers) for readers in readers_of(reads)]
-    nbytes = [0] * len(reads)
-    for n, maps in enumerate(reads):
-        for number in maps:
-            count[number] -= 1
-            nbytes[n] += sizes[number] if count[number] == until else 0
-    return nbytes
-
-
 def delay(maps, ways, link, n):
     """Seconds that compute waits for one map, on all its ways."""
     return sum(max(0, maps[n] / link - way[n]) for way in ways)
@@ -444,18 +419,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "smallest": lambda maps: [min(among(maps), key=lambda n: maps[n])],
         "largest": lambda maps: [max(among(maps), key=lambda n: maps[n])],
         "one_alone": lambda maps: [min(among(maps), key=lambda n: max(waiting(maps, [n])))],
-    },
-    "09.leaving": {
-        "one_to_come": lambda **a: counted_down(**a, until=1),
-        "first_reader": lambda sizes, reads: left(sizes, reads, [r[0] for r in readers_of(reads)]),
-        "one_later": lambda sizes, reads: left(
-            sizes, reads, [r[-1] + 1 for r in readers_of(reads)]
-        ),
-        "every_reader": lambda sizes, reads: [sum(sizes[m] for m in each) for each in reads],
-        "at_the_turn": lambda sizes, reads: [0] * (len(reads) - 1) + [sum(sizes)],
-        "maps": lambda sizes, reads: left(
-            [1] * len(sizes), reads, [r[-1] for r in readers_of(reads)]
-        ),
     },
     "09.offloaded": {
         "all_go": lambda maps, **a: list(range(len(maps))),

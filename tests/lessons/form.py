@@ -14,6 +14,8 @@ SHOWN_LINES, OPENING = 2, 2
 """Lines of code above a card, and paragraphs before the first thing that moves."""
 FIRST = "00"
 """The lesson before all others: nothing is recalled, and its one card stands above its view."""
+SHORT = (FIRST, "10")
+"""Lessons of at most 30 minutes: one card beside that of the case is enough."""
 HELD = re.compile(r"\*\*(?:Change it|Answer)\.\*\*")
 NEXT = re.compile(r"Next: (?:\[\d\d [^]]+\]\(\d\d_\w+\.ipynb\)|\d\d )")
 FOOTNOTE = re.compile(r"<sup>([^<]+)</sup>")
@@ -153,7 +155,7 @@ def blocks(lesson: Lesson) -> list[str]:
         for cell in lesson.of("code")
         if not is_solution(cell)
     )
-    least, most = (1, CARDS[1]) if lesson.number == FIRST else CARDS
+    least, most = (1, CARDS[1]) if lesson.number in SHORT else CARDS
     return (
         breaks if least <= count <= most else [*breaks, f"{count} cards are not {least} to {most}"]
     )

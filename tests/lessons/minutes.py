@@ -22,9 +22,9 @@ from tests.lessons.parts import ASKED as NAMED
 from tests.lessons.parts import Lesson, minutes_line, read
 from tests.lessons.structure import words
 
-LONGEST = {FIRST: 20}
+LONGEST = {FIRST: 20, "10": 30}
 MOST = 45
-"""Minutes of lesson 00, and of each other one."""
+"""Minutes of lessons 00 and 10, and of each other one."""
 READ = 130
 """Words in a minute, for a reader in a second language."""
 LINE, PRINTED = 5 / 60, 3 / 60

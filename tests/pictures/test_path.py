@@ -64,13 +64,13 @@ def test_its_sentence_is_true(augment: str) -> None:
         elif "too slow" in here.title:
             assert later > 0
             assert max(here.path.parts.values()) > here.path.parts["compute"]
-        elif "never waits again" in here.title:
+        elif "waits only for the first" in here.title:
             assert later / here.path.schedule.seconds < 0.001
         else:
             assert "still waits" in here.title
             assert here.path.waits > 0
             assert here.limit == ""
-        if "would do" in here.sentences[0]:
+        if "would be enough" in here.sentences[0]:
             assert images(here.others[here.fewest]) == images(here.path)
             assert here.fewest < buffers
 
@@ -108,8 +108,24 @@ def test_a_moment_has_each_batch_where_it_is() -> None:
 def test_a_network_that_computes_long_needs_no_buffer() -> None:
     here = found(1, network="vgg16", batch=256, disk=1000, link=450, host=1000)
     assert here.sentences == [
-        "Without a buffer it would be as fast: compute takes so long that it hides the loader."
+        "It would be as fast without a buffer, because compute takes much longer than the loader."
     ]
+
+
+def test_decoding_is_named_where_it_is_too_slow() -> None:
+    slow, fast = (views.path("resnet50", 128, 2, files="jpeg", workers=workers, disk=7,
+                             device="rtx 4090") for workers in (1, 4))  # fmt: skip
+    assert slow.rows.title.startswith("Decoding is too slow")
+    assert fast.rows.title.startswith("Two buffers: compute waits only for the first batch")
+    assert fast.rows.seconds["convert"] == slow.rows.seconds["convert"] / 4
+    assert "2,000 images/s" in drawn(fast)
+    assert {"JPEG files", "decode", "decoded, or computed"} <= set(drawn(fast))
+
+
+def test_workers_share_the_conversion_of_raw_files() -> None:
+    one, four = (views.path("resnet50", 128, workers=workers) for workers in (1, 4))
+    assert four.rows.seconds["convert"] == pytest.approx(one.rows.seconds["convert"] / 4)
+    assert four.rows.seconds["read"] == one.rows.seconds["read"]
 
 
 # -- the view --------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 # %% [markdown]
-# # Appendix: who still holds a mini-batch?
+# # Appendix: which variables still hold a mini-batch?
 #
 # Belongs to: [10 The data path](../10_data_path.ipynb).
 #
-# A loader fills 2 places again and again. A program that holds on to what was in them needs a new
-# place for every mini-batch, and no error says so: the values are right. That is a **leak**.
+# A loader fills the same 2 places again and again. If your program still refers to an old
+# mini-batch, its memory cannot be used again, and each mini-batch needs a new place. The results
+# are right, so no error says so. This is a **leak**.
 #
-# Here is a generator of mini-batches in fp32, and 3 ways to take the mean of each. What do they
-# hold?
+# Here is a generator of mini-batches in fp32, and 3 ways to compute the mean of each. How many
+# mini-batches do they keep in memory?
 
 # %%
 import numpy as np
@@ -40,14 +41,14 @@ for way in (at_once, one_by_one, last_alone):
     print(f"{way.__name__:10} {lesson.measure(way).peak / size:.2f} mini-batches")
 
 # %% [markdown]
-# `list` holds all 10 of them. One by one there are 2: while the generator makes the next one, the
-# name `x` still has the one before. The last way looks at 1 row of each image, and holds all the
-# same: a slice keeps the whole array that it is cut from.
+# `list` keeps all 10 mini-batches. One by one, there are 2: while the generator makes the next one,
+# the variable `x` still refers to the one before. The last way uses 1 row of each image and still
+# keeps them all: a slice keeps the whole array that it is a part of.
 #
 # ## Exercise: no more than 2
 #
-# The places of a ring are arrays that are there from the start, and are written again. Write it so
-# that no more than 2 mini-batches are alive; the meter looks.
+# Use one array again and again. Write the function so that at most 2 mini-batches are in memory at
+# once; the check measures it.
 
 # %%
 exercise = lesson.exercise("10.means")

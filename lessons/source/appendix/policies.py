@@ -3,12 +3,13 @@
 #
 # Belongs to: [09 Offload](../09_offload.ipynb).
 #
-# The lesson plans VGG-16 with 256 images under policy `conv`, over 12 GB/s. There are others:
+# The lesson plans VGG-16 with 256 images, policy `conv` and a link of 12 GB/s. There are other
+# policies:
 #
-# - `none`: every map stays.
-# - `all`: the inputs of all layers go, but not those of activations and of the last layer.
-# - `dynamic`: the first of these that fits the card, in the order of vDNN<sup>C6</sup>.
-# - `best`: the set of maps that fits the card and costs the least time, found by a search.
+# - `none`: every feature map stays on the device.
+# - `all`: the inputs of all layers are moved, except those of activations and of the last layer.
+# - `dynamic`: the first of these policies that fits the card, in the order of vDNN<sup>C6</sup>.
+# - `best`: the set of feature maps that fits the card and costs the least time, found by a search.
 
 # %% tags=["planned-seconds"]
 import tempfile
@@ -27,21 +28,21 @@ for link in ("12 GB/s", "3 GB/s"):
         print(f"{link:7} {policy:7} {maps:2} maps: {bytes_of}, {found.longer:6.1%} longer")
 
 # %% [markdown]
-# Policy `all` moves more, takes longer, and saves no byte more than `conv`: the peak is in backward
-# of `pool1`, when `conv1_1` is back. And a few maps are enough for the same peak, as `best` shows.
-# Over the fast link this spares the host's memory, and hardly any time; over the slow one it spares
-# time as well.
+# Policy `all` moves more and takes longer than `conv`, but saves no more: the peak is in backward
+# of `pool1`, when `conv1_1` is already back. `best` shows that a few feature maps are enough for
+# the same peak. With the fast link this saves memory of the host and hardly any time; with the slow
+# link it saves time as well.
 #
-# Which are they over 12 GB/s?
+# Which feature maps does `best` move over 12 GB/s?
 
 # %% tags=["planned-seconds"]
 best = views.offload("vgg16", 256, "best").rows
 print(", ".join(copy.name for copy in best.copies if copy.out))
 
 # %% [markdown]
-# All this was planned. Now a run, on a network that is small enough. One block of this computer's
-# memory plays the device, and another the host; a second thread copies while the first one
-# computes. The host may be a folder too: then the maps wait in files.
+# All this was planned. Here is a run of a small network. One part of this computer's memory stands
+# for the device and another part for the host. A second thread copies while the first one computes.
+# The host can also be a folder: then the feature maps wait in files.
 
 # %%
 step = memlab.training_step(digits.network(), "momentum").keep("gradients")
@@ -55,11 +56,11 @@ with tempfile.TemporaryDirectory() as folder:
         print(f"residual {ran.residual} B, the same gradients: {alike}")
 
 # %% [markdown]
-# Offload rounds nothing: the same gradients, bit for bit.
+# Offload does not round: the gradients are the same, bit for bit.
 #
 # ## What this appendix leaves out
 #
-# - vDNN chooses the algorithms of convolutions as well: `algorithms="p"` takes the fastest that
-#   there is room for.
+# - vDNN also chooses the algorithms of convolutions: `algorithms="p"` takes the fastest ones that
+#   fit.
 #
 # Sources: C6.

@@ -31,7 +31,6 @@ from memlab.lesson.material.case_rows import (
     row,
 )
 from memlab.lesson.misconceptions import Mistake
-from memlab.pictures.remedies.remedies import remedies
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
 from memlab.techniques.in_place import in_place
@@ -222,8 +221,7 @@ def moved_away(n: Numbers) -> Truth:
         Mistake("half_moved", Fraction(before.peak, half)),
         Mistake("floor_alone", Fraction(before.peak, _floor(own))),
     )
-    fewer = remedies("resnet50", IMAGES, device="titan x", budget=BUDGET)["offload"].extra or 0.0
-    return _times("09", *causes, fewer=f"{100 * fewer:.0f}")
+    return _times("09", *causes)
 
 
 @case_card("10.case", AnswerKind.CHOICE, options=("twice", "same", "none", "half"),

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from memlab import units
-from memlab.assemble.step import inference_step, training_step
+from memlab.assemble.step import training_step
 from memlab.clocks.streams import IN, OUT, Schedule, clock
 from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
@@ -25,6 +25,7 @@ from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
 from memlab.networks.builder import network
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -151,7 +152,7 @@ def _falls(n: Numbers) -> int:
 @topic("09.host", AnswerKind.CHOICE, {"network": "vgg16", "policy": "conv", "batch": 256},
        _draw_host,
        options=("none", "less", "same", "more"),
-       words=lambda n: {**with_label(n), "saved": units.short(_falls(n))},
+       words=lambda n: {**with_label(n), "saved": three_digits(_falls(n))},
        gives=("9.30 GB", "9.3 GB", "moves memory", "does not remove", "moved, not saved"),
        shows=({"policy": "conv", "network": "vgg16"},))  # fmt: skip
 def host(n: Numbers) -> Truth:
@@ -160,8 +161,8 @@ def host(n: Numbers) -> Truth:
     ledger, saved = plan(_moved(n["network"], n["policy"])), _falls(n)
     there = ledger.peak(n["batch"], HOST)
     told = {
-        "there": units.short(there), "saved": units.short(saved),
-        "peak": units.short(ledger.peak(n["batch"])), "at": ledger.peak_at(n["batch"]).row.name,
+        "there": three_digits(there), "saved": three_digits(saved),
+        "peak": three_digits(ledger.peak(n["batch"])), "at": ledger.peak_at(n["batch"]).row.name,
         "before": plan(in_place_step(n["network"])).peak_at(n["batch"]).row.name,
     }  # fmt: skip
     ratio = Fraction(there, saved) if saved else Fraction(2)
@@ -232,84 +233,6 @@ def _copies(there: Schedule) -> int:
 def _waiting(there: Schedule) -> int:
     """Number of compute operations that wait for a copy."""
     return sum(slot.op.stream == "compute" and slot.stall > 0 for slot in there.slots)
-
-
-# -- exercise: after which operation a map may leave --------------------------------------------
-
-Reads = list[list[int]]
-"""For each operation of forward, the numbers of the maps that it reads."""
-
-
-def forked(chance: Random, operations: int, share: float = 0.4) -> Reads:
-    """Chain with shortcuts: operation n reads map n, and perhaps an earlier one too."""
-    return [
-        sorted({n, chance.randrange(n)}) if n and chance.random() < share else [n]
-        for n in range(operations)
-    ]
-
-
-def _draw_reads(chance: Random, size: int) -> Arguments:
-    """Draw a chain with shortcuts, in some cases a single operation."""
-    reads = forked(chance, chance.randint(1, 2) if size == 1 else 1 + size)
-    return {"sizes": [chance.randint(1, 100 * size) for _ in reads], "reads": reads}
-
-
-def _deaths(reads: Reads) -> list[int]:
-    """Last reader of each map, by the plan of a forward pass with these shortcuts."""
-    maps = [network("forked", features=1)]
-    for tensor in reads:
-        first, *others = (maps[number] for number in tensor)
-        maps.append(first.add(*others) if others else first.linear(1, bias=False))
-    step = inference_step(maps[-1].squared_error())
-    ends = {entry.name: entry.death for entry in plan(step).entries}
-    return [ends[name] for name in ("input", *(op.layer for op in step.ops[:-1]))]
-
-
-def _sent(a: Arguments, ends: Sequence[int]) -> list[int]:
-    last_reader = [0] * len(a["reads"])
-    for size, end in zip(a["sizes"], ends, strict=True):
-        if end < len(last_reader):
-            last_reader[end] += size
-    return last_reader
-
-
-def _readers(a: Arguments, number: int) -> list[int]:
-    return [n for n, read_blocks in enumerate(a["reads"]) if number in read_blocks]
-
-
-def _at(pick: Callable[[list[int]], int]) -> Slip:
-    return lambda truth, a: _sent(a, [pick(_readers(a, n)) for n in range(len(a["reads"]))])
-
-
-def _before_last(truth: list[int], a: Arguments) -> list[int]:
-    """Slip that lets a map leave after its last reader but one; a map with a
-    single reader stays."""
-    ends = [(_readers(a, n)[-2:-1] or [len(a["reads"])])[0] for n in range(len(a["reads"]))]
-    return _sent(a, ends)
-
-
-_LEAVING_SLIPS: dict[str, Slip] = {
-    "first_reader": _at(min),
-    "one_to_come": _before_last,
-    "one_later": _at(lambda readers: readers[-1] + 1),
-    "every_reader": lambda truth, a: [
-        sum(a["sizes"][n] for n in read_blocks) for read_blocks in a["reads"]
-    ],
-    "at_the_turn": lambda truth, a: [*[0] * (len(a["reads"]) - 1), sum(a["sizes"])],
-    "maps": lambda truth, a: _sent({**a, "sizes": [1] * len(a["sizes"])}, _deaths(a["reads"])),
-}
-_LEAVING_TRAPS: dict[str, Slip] = {
-    "second_reader": _at(lambda readers: readers[:2][-1]),
-    "chain": lambda truth, a: list(a["sizes"]),
-}
-
-
-@task("09.leaving", _draw_reads, slips=_LEAVING_SLIPS, traps=_LEAVING_TRAPS,
-      edge=lambda a: len(a["reads"]) == 1)  # fmt: skip
-def leaving(sizes: list[int], reads: Reads) -> list[int]:
-    """Bytes that leave the device during each operation: of the maps whose last
-    reader it is (C5)."""
-    return _sent({"sizes": sizes, "reads": reads}, _deaths(reads))
 
 
 # -- exercise: which maps go --------------------------------------------------------------------

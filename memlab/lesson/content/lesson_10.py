@@ -1,7 +1,7 @@
 """Lesson 10, the data path.
 
-Cards: bytes over the link in an epoch, the gain of a buffer, the cheapest remedy. Exercises: two
-buffers and their durations, and a measured generator.
+Cards: the slowest part of the path, the gain of a buffer. Exercises: buffers and their durations,
+and a measured generator.
 """
 
 from __future__ import annotations
@@ -13,22 +13,20 @@ from random import Random
 
 import numpy as np
 
-from memlab import formats, units
+from memlab import formats, hardware, units
 from memlab.arrays import Column
-from memlab.clocks.data_path import PathPlan, data_path
+from memlab.clocks.data_path import DECODED, PathPlan
 from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
-from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_workspace
 from memlab.lesson.content.shared_truths import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
-from memlab.pictures.remedies.remedies import remedies
+from memlab.pictures.path.data_path import DataPath, data_path_of
+from memlab.pictures.values.number_text import three_digits
+from memlab.pictures.values.step_recipe import network_of
 from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
-
-IMAGES = 1_281_167
-"""Images to train with in ImageNet (Russakovsky et al. 2015, arXiv 1409.0575)."""
 
 # -- what lesson 02 said --------------------------------------------------------------------------
 
@@ -44,9 +42,8 @@ def share(n: Numbers) -> Truth:
     ledger = plan(step_of(zoo.build(n["network"])))
     images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
     answer = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
-    told = {
-        "images": units.short(images), "peak": units.short(peak), "stored": units.short(images // 4)
-    }  # fmt: skip
+    sizes = {"images": images, "peak": peak, "stored": images // 4}
+    told = {name: three_digits(nbytes) for name, nbytes in sizes.items()}
     return Truth(answer, seen={**told, "share": f"{100 * images / peak:.1f}"})
 
 
@@ -64,35 +61,12 @@ def stays(n: Numbers) -> Truth:
     return Truth(answer, seen={"times": f"{times:.2f}"})
 
 
-# -- what moves in an epoch -----------------------------------------------------------------------
+# -- the slowest part -----------------------------------------------------------------------------
 
-
-def _draw_epoch(chance: Random) -> Numbers:
-    network, batch = chance.choice(_LIGHT), chance.choice((32, 64, 128, 256))
-    return {"network": network, "images": chance.choice((50_000, IMAGES)), "batch": batch}
-
-
-@topic("10.epoch", AnswerKind.CHOICE, {"network": "googlenet", "images": IMAGES, "batch": 128},
-       _draw_epoch, options=("half", "same", "twice"),
-       words=lambda n: {**with_label(n), "images": f"{n['images']:,}", "double": 2 * n["batch"]},
-       gives=("each image crosses", "every image crosses", "whatever the batch"))  # fmt: skip
-def epoch(n: Numbers) -> Truth:
-    """Answer of 10.epoch: bytes over the link in an epoch with twice the batch, compared with the
-    batch (A12)."""
-    one, two = (path_of(n["network"], n["batch"] * times) for times in (1, 2))
-    first, other = (path.epoch_moves(n["images"]).link for path in (one, two))
-    copies = [-(-n["images"] // path.batch) for path in (one, two)]
-    told = {
-        "bytes": units.short(first), "copies": f"{copies[0]:,}", "fewer": f"{copies[1]:,}",
-        "each": units.short(one.batch_moves().link), "larger": units.short(two.batch_moves().link),
-    }  # fmt: skip
-    return Truth("same" if first == other else "half" if first > other else "twice", seen=told)
-
-
-# -- what one more buffer buys --------------------------------------------------------------------
-
-_LIGHT = ("googlenet", "alexnet", "resnet18")
-"""Networks that compute for so short a time that a disk matters."""
+SSD = 7
+"""GB/s that an NVMe SSD reads: a Samsung 990 PRO reads up to 7.45, as its maker says."""
+_PARTS_OF_PATH = {"disk": "read", "decode": "convert", "link": "link", "compute": "compute"}
+"""Parts of the path, by the option that names them."""
 COUNTS = {"one": 1, "two": 2, "four": 4}
 """Buffers, by the option that names them; with none of them compute may wait all the same."""
 LEAST = 0.01
@@ -100,104 +74,70 @@ LEAST = 0.01
 
 
 @cache
-def path_of(
-    network: str, batch: int, buffers: int = 2, disk: float = 0.15, augment: str = "host"
-) -> PathPlan:
-    """Data path of a network's images, from a disk of ``disk`` GB/s to the card."""
-    link = f"{LINK} GB/s"
-    return data_path(
-        in_place_step(network), batch, buffers, augment, f"{disk} GB/s", link=link, device=CARD
-    )
+def path_of(network: str, batch: int, buffers: int, workers: int, device: str) -> DataPath:
+    """Data path of a network's images, from JPEG files on an NVMe SSD to the device."""
+    card = hardware.find(device)
+    rates = SSD * units.DECIMAL["GB"], 10 * units.DECIMAL["GB"], card.wire.speed
+    return data_path_of(
+        network_of(network), batch, buffers, "host", *rates, card, "jpeg", workers
+    )  # fmt: skip
+
+
+def _path(n: Numbers, buffers: int) -> PathPlan:
+    return path_of(n["network"], n["batch"], buffers, n["workers"], n["device"]).path
+
+
+def _draw_path(chance: Random) -> Numbers:
+    return {
+        "network": chance.choice(("resnet18", "resnet50", "googlenet")),
+        "batch": chance.choice((64, 128, 256)),
+        "workers": chance.choice((1, 2, 4, 8)),
+        "device": chance.choice(("rtx 4090", "a100", "titan x")),
+    }
+
+
+def _words(n: Numbers) -> dict[str, object]:
+    many = n["workers"] > 1
+    workers = f"{n['workers']} worker processes" if many else "one worker process"
+    device = hardware.find(n["device"]).title.partition(",")[0]
+    return {**with_label(n), "device": device, "workers": workers, "disk": SSD}
+
+
+@topic("10.slowest", AnswerKind.CHOICE,
+       {"network": "resnet50", "batch": 128, "workers": 1, "device": "rtx 4090"}, _draw_path,
+       options=tuple(_PARTS_OF_PATH), words=_words,
+       gives=("decoding takes", "decoding is", "slowest part is"),
+       shows=({"files": "jpeg"},))  # fmt: skip
+def slowest(n: Numbers) -> Truth:
+    """Answer of 10.slowest: the part of the data path that takes a mini-batch longest, planned."""
+    path = _path(n, 0)
+    seconds = {name: path.parts[part] for name, part in _PARTS_OF_PATH.items()}
+    told = {name: f"{1000 * value:.3g}" for name, value in seconds.items()}
+    told |= {"rate": f"{float(f'{path.batch / path.compute:.3g}'):,.0f}", "decoded": str(DECODED)}
+    return Truth(max(seconds, key=lambda name: seconds[name]), seen=told)
+
+
+# -- what one more buffer buys --------------------------------------------------------------------
 
 
 def _waits(n: Numbers, buffers: int) -> str:
-    return f"{100 * path_of(n['network'], n['batch'], buffers, n['disk']).waits:.3g}"
+    return f"{100 * _path(n, buffers).waits:.2g}"
 
 
-def _draw_buffers(chance: Random) -> Numbers:
-    network, disk = chance.choice(("googlenet", "resnet18", "vgg16")), (0.04, 0.05, 0.08, 0.1, 0.2)
-    return {"network": network, "batch": chance.choice((64, 128)), "disk": chance.choice(disk)}
-
-
-_BUFFERS = (*COUNTS, "never")
-
-
-@topic("10.buffers", AnswerKind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.15},
-       _draw_buffers, options=_BUFFERS,
-       words=lambda n: {**with_label(n), "waits": _waits(n, 0)},
-       gives=("2 buffers", "two buffers", "double buffer", "no wait", "hides behind"),
-       shows=({"buffers": 2}, {"buffers": 4}))  # fmt: skip
+@topic("10.buffers", AnswerKind.CHOICE,
+       {"network": "resnet50", "batch": 128, "workers": 4, "device": "rtx 4090"}, None,
+       options=(*COUNTS, "never"), part=Purpose.CHANGE,
+       words=lambda n: {"workers": n["workers"], "waits": _waits(n, 0)},
+       gives=("2 buffers", "two buffers", "double buffer", "no wait"))  # fmt: skip
 def buffers(n: Numbers) -> Truth:
     """Answer of 10.buffers: the fewest buffers with which compute hardly waits, planned."""
-    paths = {name: path_of(n["network"], n["batch"], c, n["disk"]) for name, c in COUNTS.items()}
+    paths = {name: _path(n, count) for name, count in COUNTS.items()}
     enough = (name for name, path in paths.items() if path.waits < LEAST)
     path = paths["two"]
-    load = path.seconds_each if path.waits >= LEAST else sum(_loading(path))
     told = {name: _waits(n, count) for name, count in COUNTS.items()}
-    told |= {"load": f"{load:.3f}", "step": f"{path.compute:.3f}"}
+    load = path.parts["read"] + path.parts["convert"]
+    told |= {"load": f"{1000 * load:.3g}", "step": f"{1000 * path.compute:.3g}"}
     return Truth(next(enough, "never"), seen=told)
-
-
-def _loading(path: PathPlan) -> tuple[float, ...]:
-    """Seconds of each task of the loader's thread for a mini-batch."""
-    return tuple(path.parts[name] for name in ("read", "copy", "convert") if name in path.parts)
-
-
-@topic("10.slow", AnswerKind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.05}, None,
-       options=_BUFFERS, part=Purpose.CHANGE,
-       gives=("evens out", "sets the pace"))  # fmt: skip
-def slow(n: Numbers) -> Truth:
-    """Answer of 10.slow: the fewest buffers with which compute hardly waits, for a disk slower than
-    compute."""
-    buffer_bytes = buffers(n)
-    rate = path_of(n["network"], n["batch"], 2, n["disk"]).images_per_second
-    return Truth(buffer_bytes.value, seen={**buffer_bytes.seen, "rate": f"{rate:,.0f}"})
-
-
-@topic("10.augment", AnswerKind.CHOICE, {"network": "googlenet", "batch": 128, "buffers": 2}, None,
-       options=("quarter", "less", "same", "more"), part=Purpose.CHANGE,
-       gives=("fewer bytes wait on the device",))  # fmt: skip
-def augment(n: Numbers) -> Truth:
-    """Answer of 10.augment: bytes that the device reserves for images where it augments them
-    itself, compared with augmenting on the host (B7)."""
-    paths = [path_of(n["network"], n["batch"], n["buffers"], 0.15, at) for at in ("host", "device")]
-    host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in paths)
-    quarter = abs(4 * device / host - 1) < LEAST
-    answer = "quarter" if quarter else "less" if device < host else "same"
-    single = path_of(n["network"], n["batch"], 1).stations[-1].reserved
-    told = {
-        "host": units.short(host), "device": units.short(device), "one_host": units.short(single)
-    }  # fmt: skip
-    return Truth("more" if device > host else answer, seen=told)
-
-
-# -- ways out -------------------------------------------------------------------------------------
-
-BUDGET = "12 GB"
-"""Memory of the card."""
-_WAYS = ("recompute", "offload", "precision", "accumulation")
-LITTLE = 1e-4
-"""Share of the time below which a text says "less than"."""
-
-
-@topic("10.way", AnswerKind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
-       words=lambda n: {**with_label(n), "peak": _peak(n)},
-       gives=("hardly any time", "read once more", "no more time"))  # fmt: skip
-def way(n: Numbers) -> Truth:
-    """Answer of 10.way: the remedy that fits and adds least time for the same
-    images, planned (C8)."""
-    rows = remedies(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
-    extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
-    told = {
-        key: f"{100 * (share or 0):.2g}" if (share or 0) >= LITTLE else "less than 0.01"
-        for key, share in extra.items()
-    }
-    told |= {"bytes": units.short(rows["accumulation"].peak), "peak": _peak(n)}
-    return Truth(min(extra, key=lambda key: extra[key] or 0), seen=told)
-
-
-def _peak(n: Numbers) -> str:
-    return units.short(plan(without_workspace(n["network"])).peak(n["batch"]))
 
 
 # -- exercise: when compute has finished ----------------------------------------------------------

@@ -14,7 +14,7 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.clocks.data_path import PathPlan, data_path
+from memlab.clocks.data_path import DECODED, JPEG, PathPlan, data_path
 from memlab.clocks.streams import COMPUTE, TimedOperation, clock
 from memlab.hardware import Device
 from memlab.networks.graph import Network
@@ -26,6 +26,8 @@ from memlab.step.tensor import Tensor
 
 BUFFERS = (0, 1, 2, 4)
 """Numbers of places in pinned memory; 0 means one place and one thread for everything."""
+FILES = ("raw", "jpeg")
+"""Forms of the files: a byte for each value, or a JPEG for each image."""
 BATCHES = len(ascii_uppercase)
 KEPT = 32
 """Number of paths that are cached."""
@@ -75,7 +77,8 @@ class DataPath:
     """Data path of a network's batches to a device; ``others`` has it for every number of buffers.
 
     ``rates`` are bytes per second of disk, host and link; ``augment`` names who converts images to
-    fp32: ``'host'`` or ``'device'``.
+    fp32: ``'host'`` or ``'device'``. ``decode`` is the number of images that the workers decode per
+    second, 0 where files are raw.
     """
 
     network: Network
@@ -84,6 +87,7 @@ class DataPath:
     rates: Mapping[str, int]
     path: PathPlan
     others: Mapping[int, PathPlan]
+    decode: int = 0
 
     # -- figures --------------------------------------------------------------------------------
 
@@ -193,6 +197,13 @@ class DataPath:
         """Seconds of each operation on a batch, by kind."""
         return {kind: job.end - job.start for kind, job in self.by_batch[0].items()}
 
+    def rate(self, name: str) -> str:
+        """Return the rate of ``'disk'``, ``'host'`` or ``'link'`` as text; decoding is counted in
+        images."""
+        if name == "host" and self.decode:
+            return text_of("pipe.images", images=f"{self.decode:,}")
+        return speed(self.rates[name])
+
     @property
     def pipes(self) -> list[str]:
         """Kinds of the operations between two stations: read, convert or copy, link."""
@@ -242,14 +253,16 @@ class DataPath:
         if not self.buffers:
             return text_of("title.none", **values)
         if self.limit:
-            return text_of(f"title.slow_{self.limit}", **values)
+            limit = "decode" if self.decode and self.limit == "host" else self.limit
+            return text_of(f"title.slow_{limit}", **values)
         kind = "never" if self.ceases else "little"
         return text_of(f"title.{kind}{'' if now != none else '_alike'}", **values)
 
     @property
     def sentences(self) -> list[str]:
         if not self.buffers:
-            return [text_of(f"see.none_{self.augment}", waits=percent(self.path.waits))]
+            kind = "decode" if self.decode and self.augment == "host" else self.augment
+            return [text_of(f"see.none_{kind}", waits=percent(self.path.waits))]
         if self.limit:
             return [text_of("see.slow")]
         if not self.ceases:
@@ -272,8 +285,9 @@ class DataPath:
 
     @property
     def notes(self) -> list[str]:
+        files = text_of(f"files.{'jpeg' if self.decode else 'raw'}")
         return [text_of("planned", network=self.network.title, batch=f"{self.batch:,}",
-                    device=short(self.device))]  # fmt: skip
+                    files=files, device=short(self.device))]  # fmt: skip
 
     def fact(self, batch: int) -> str:
         """Return a sentence on a batch: when it is read, on the device, and computed."""
@@ -290,7 +304,7 @@ class DataPath:
             text_of("twin.settings", network=self.network.title, batch=f"{self.batch:,}",
                 buffers=self.buffers, device=short(self.device),
                 augment=text_of(f"on.{self.augment}"),
-                **{name: speed(rate) for name, rate in self.rates.items()}),
+                **{name: self.rate(name) for name in self.rates}),
             text_of("twin.rate", images=images(path), each=duration(path.seconds_each),
                 works=duration(path.seconds_each * (1 - path.waits)), waits=percent(path.waits)),
             text_of("twin.stages", stages=", ".join(
@@ -354,7 +368,7 @@ class DataPath:
 
 def data_path_of(
     network: Network, batch: int, buffers: int, augment: str, disk: int, host: int, link: int,
-    device: Device,
+    device: Device, files: str = "raw", workers: int = 1,
 ) -> DataPath:  # fmt: skip
     """Return the data path of a network's batches, planned for every number of buffers.
 
@@ -367,29 +381,36 @@ def data_path_of(
         buffers: places in pinned memory: 0, 1, 2 or 4.
         augment: ``'host'`` or ``'device'``, where images become fp32.
         disk: bytes per second that the disk reads.
-        host: bytes per second that a thread of the host reads and writes.
+        host: bytes per second that a worker reads and writes where files are raw.
         link: bytes per second between host and device.
         device: device that computes.
+        files: ``'raw'``, or ``'jpeg'``: each worker decodes 500 images per second.
+        workers: processes of the loader that convert or decode a batch together.
 
     Raises:
         InputError: a network that reads no images; a device without the figures that are needed.
     """
-    inputs = (network, batch, augment, device, disk, host, link)
+    decode = workers * DECODED if files == "jpeg" else 0
+    inputs = (network, batch, augment, device, disk, workers * host, link, decode)
     paths = _PATHS.of(inputs, lambda: _paths(*inputs))
-    rates = {"disk": disk, "host": host, "link": link}
-    return DataPath(network, device, augment, rates, paths[buffers], paths)
+    rates = {"disk": disk, "host": workers * host, "link": link}
+    if decode:
+        written = paths[buffers].stations[2].nbytes // batch
+        rates["host"] = decode * (JPEG + written)
+    return DataPath(network, device, augment, rates, paths[buffers], paths, decode)
 
 
 def _paths(
-    network: Network, batch: int, augment: str, device: Device, disk: int, host: int, link: int
-) -> dict[int, PathPlan]:
+    network: Network, batch: int, augment: str, device: Device, disk: int, host: int, link: int,
+    decode: int,
+) -> dict[int, PathPlan]:  # fmt: skip
     """Return the planned path for each number of buffers."""
     step = plain_step(network, "sgd")
     inputs = (network, batch, device)
     seconds = {"compute": _SECONDS.of(inputs, lambda: clock(step, batch, device).seconds)}
     return {
         buffers: data_path(step, batch, buffers, augment, disk, host, link, device, BATCHES,
-                           seconds)
+                           seconds, decode or None)
         for buffers in BUFFERS
     }  # fmt: skip
 

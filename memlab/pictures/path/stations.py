@@ -17,7 +17,6 @@ from memlab.pictures.draw.marks import Fact, Glyph, Mark, OpenEdge, Rect, Rule
 from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.offload.page import Time
-from memlab.pictures.offload.streams import speed
 from memlab.pictures.path.data_path import CARD, PINNED, RAM, DataPath, Filling, letter, text_of
 from memlab.pictures.values.number_text import duration, three_digits
 from memlab.step.tensor import Role, Tensor
@@ -140,8 +139,14 @@ def stations(layout: PathLayout) -> Chart:
 
 def _words(layout: PathLayout, name: str) -> str:
     """Return the text of a station: its name, its contents, and its bytes."""
-    text = f"{text_of(name)}: {text_of(f'holds.{name}')}"
+    text = f"{text_of(name)}: {_holds(layout, name)}"
     return f"{text}." if name == "disk" else f"{text}, {texts.plain(_bytes_of(layout, name))}."
+
+
+def _holds(layout: PathLayout, name: str) -> str:
+    """Return what a station holds, in a few words."""
+    files = name == "disk" and layout.data_path.decode
+    return text_of("holds.files" if files else f"holds.{name}")
 
 
 def _bytes_of(layout: PathLayout, name: str) -> list[tuple[str, bool]]:
@@ -161,7 +166,7 @@ def _station(layout: PathLayout, name: str, span: Span) -> Iterator[Mark]:
     left, right = span
     yield Rect(left, right, 0.5, layout.tall - 0.5, "rule faint", radius=5)
     yield ChartText(left, 0, text_of(name), 13, dy=-7, bold=True)
-    note, top = text_of(f"holds.{name}"), 8
+    note, top = _holds(layout, name), 8
     if texts.width(note, 11) < right - left - 12:
         top = 22
         yield ChartText(left, 0, note, 11, dx=7, dy=16, dim=True)
@@ -306,20 +311,22 @@ def _states(layout: PathLayout, row: list[ImagePlace], span: Span) -> Iterator[M
 def _pipes(layout: PathLayout) -> Iterator[Mark]:
     """Yield pipes as thick as their rate; the slowest one is darker."""
     spans = [(left[1], right[0]) for left, right in pairwise(layout.spans)]
-    rates = layout.data_path.rates
     for name, kind, span in zip(
         ("disk", "host", "link"), layout.data_path.pipes, spans, strict=True
     ):
-        yield from _pipe(layout, kind, rates[name], span)
+        yield from _pipe(layout, kind, name, span)
 
 
-def _pipe(layout: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark]:
+def _pipe(layout: PathLayout, kind: str, name: str, span: Span) -> Iterator[Mark]:
     """Yield marks for a pipe with its rate and the kind of its operation."""
+    text, rate = layout.data_path.rate(name), layout.data_path.rates[name]
+    decodes = name == "host" and layout.data_path.decode > 0
+    said = text_of(f"pipe.{'decode' if decodes else kind}")
     slow = kind == layout.data_path.slowest
     x, y = sum(span) / 2, layout.tall / 2
     wanted = rate / 1e9 * PER_GB * layout.side / LARGEST
     thick = min(max(wanted, THIN), layout.tall - 66)
-    fact = Fact(f"{text_of(f'pipe.{kind}')}, {speed(rate)}",
+    fact = Fact(f"{said}, {text}",
                 more=text_of("pipe.takes",
                     seconds=duration(layout.data_path.seconds[kind])))  # fmt: skip
     if wanted > thick:  # it is thicker than the picture
@@ -329,13 +336,10 @@ def _pipe(layout: PathLayout, kind: str, rate: int, span: Span) -> Iterator[Mark
     yield Rect(*span, y - thick / 2, y + thick / 2, look, edge=0, fact=fact)
     if thick > WIDE:
         yield Glyph(x, y, TRIANGLE, marker=">")
-    text = speed(rate)  # in one line, or in one for the number and one for its unit
+    # in one line, or in one for the number and one for its unit
     lines = [text] if texts.width(text, 12, slow) <= span[1] - span[0] - 6 else text.split(" ")
     for number, line in enumerate(reversed(lines)):
         yield ChartText(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
-    below = [
-        text_of(f"pipe.{kind}"),
-        *([text_of("pipe.convert_more")] if kind == "convert" else []),
-    ]
+    below = [said, *([text_of("pipe.convert_more")] if kind == "convert" and not decodes else [])]
     for number, line in enumerate(below):
         yield ChartText(x, y + thick / 2, line, 11, "middle", dy=15 + 13 * number, dim=True)

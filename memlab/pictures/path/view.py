@@ -30,9 +30,10 @@ from memlab.pictures.live.setting import NumberBox, Range, Select, Setting, Stat
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.offload.page import LEFT, RIGHT, named
-from memlab.pictures.offload.view import of_devices, of_networks
+from memlab.pictures.offload.view import of_batches, of_devices, of_networks
 from memlab.pictures.path.data_path import (
     BUFFERS,
+    FILES,
     RAM,
     DataPath,
     Job,
@@ -56,6 +57,7 @@ GB = 10**9
 DISKS = (.01, .02, .03, .05, .07, .1, .15, .2, .3, .5, .7, 1, 2, 3, 5, 7, 10)  # fmt: skip
 LINKS = (.5, 1, 2, 3, 4, 6, 8, 12, 16, 25, 32)  # fmt: skip
 """Gigabytes per second at which the sliders stop."""
+WORKERS = (1, 2, 4, 8, 16)
 KEYS = ("ArrowLeft", "ArrowRight", "Home", "End", "KeyW", "ArrowUp", "ArrowDown", "Escape")
 LOOKS: dict[str, Paint | str] = {"empty": "edge before", "read": LIGHT, "other": DARK, "wait": WAIT}
 """Looks that the legend explains, by the names of their texts."""
@@ -141,7 +143,7 @@ class DataPathView(SteadyView[DataPath]):
     >>> view.rows.reserved("pinned")
     154140672
     >>> view.rows.title
-    'Two buffers: compute never waits again: 546 images/s, not 338'
+    'Two buffers: compute waits only for the first batch: 546 images/s, not 338'
     """
 
     name, made_by = "path", "path"
@@ -155,7 +157,7 @@ class DataPathView(SteadyView[DataPath]):
 
     buffers = Select(
         BUFFERS, default=0, code="always", few=True,
-        doc="places in pinned memory that a second thread fills; 0: one thread does all in turn",
+        doc="places in pinned memory that the loader fills ahead of time; 0: everything in turn",
     )  # fmt: skip
     disk = _rate(0.15, DISKS, 'what the disk reads, in GB/s, or ``"150 MB/s"``')
     link = _rate(
@@ -163,21 +165,31 @@ class DataPathView(SteadyView[DataPath]):
         'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``; that of the device if not given',
         follows=["device"], stands=True,
     )  # fmt: skip
+    workers = Select(
+        WORKERS, default=1, code="changed", few=True, place="more", brief=lambda now: "",
+        doc="processes of the loader; each decodes 500 images per second, or converts raw files",
+    )  # fmt: skip
+    files = Select(
+        FILES, default="raw", code="changed", place="more",
+        brief=lambda now: text_of(f"short.{now.files}") if now.files != "raw" else "",
+        doc='how images are stored: ``"raw"``, a byte for each value, or ``"jpeg"``',
+    )  # fmt: skip
     augment = Select(
         ("host", "device"), default="host", place="more",
         brief=lambda now: text_of(f"short.{now.augment}"),
         doc='where images become fp32: ``"host"``, or ``"device"``, and bytes cross the link',
     )  # fmt: skip
-    batch = NumberBox(1, 100_000, default=128, code="always", doc="the mini-batch size",
-                   place="more",
-                   brief=lambda now: text_of("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
+    batch = of_batches(
+        128, box=True, place="more",
+        brief=lambda now: text_of("short.batch", batch=f"{now.batch:,}"),
+    )  # fmt: skip
     network = of_networks(networks, default="googlenet", place="more")
     image = NumberBox(
         1, 10_000, default=lambda now: now.network.input_shape[-1], follows=["network"],
         brief=lambda now: "",
         doc="height and width of the images; those of the network if not given", place="more",
     )  # fmt: skip
-    host = _rate(10, (1, 2, 5, 10, 20, 50), "what a thread of the host reads and writes, in GB/s",
+    host = _rate(10, (1, 2, 5, 10, 20, 50), "what a worker reads and writes of raw files, in GB/s",
                  code="changed", place="more", brief=lambda now: "")  # fmt: skip
     device = of_devices(place="more", brief=lambda now: "")
     moment: Setting[float | None] = Setting(
@@ -192,7 +204,7 @@ class DataPathView(SteadyView[DataPath]):
     def study(self, now: State) -> DataPath:
         network = _sized(now.network, now.image)
         return data_path_of(network, now.batch, now.buffers, now.augment, now.disk, now.host,
-                            now.link, now.device)  # fmt: skip
+                            now.link, now.device, now.files, now.workers)  # fmt: skip
 
     def needs(self, now: State, rows: DataPath) -> Needs:
         return ceil(1e9 * TURNS * rows.turn), largest(rows)
@@ -244,7 +256,7 @@ class DataPathView(SteadyView[DataPath]):
             Paragraphs(_sentences(layout), 13, gap=3),
             stations(layout),
             lanes(layout),
-            Key([(look, text_of(f"key.{name}")) for name, look in LOOKS.items()], 11, gap=2),
+            Key(_keys(data_path), 11, gap=2),
             Paragraphs(data_path.notes, 11, dim=True, gap=6),
             Paragraphs(data_path.lines(layout.now), drawn=False, gap=1),
             Table(heads, rows, "<" * len(heads), drawn=False, gap=1),
@@ -306,6 +318,14 @@ def _next_batch(layout: PathLayout, here: str, key: str) -> str:
 # -- the page --------------------------------------------------------------------------------------
 
 
+def _keys(data_path: DataPath) -> list[tuple[Paint | str, str]]:
+    """Return the looks that the legend explains, with their texts."""
+    texts_of = {name: text_of(f"key.{name}") for name in LOOKS}
+    if data_path.decode:
+        texts_of["other"] = text_of("key.decoded")
+    return [(look, texts_of[name]) for name, look in LOOKS.items()]
+
+
 def _sentences(layout: PathLayout) -> list[str]:
     """Return sentences on the batch in focus, on the wait at the chosen moment, or on the whole
     path."""
@@ -359,7 +379,8 @@ def _job(layout: PathLayout, job: Job) -> Iterator[Mark]:
     yield Rect(job.start, end, low, high, look, inset=0.4, edge=0, fact=fact, send=send)
     if job.batch == layout.chosen:
         yield Rect(job.start, end, low, high, "limit")
-    if job.kind in ("read", "compute"):
+    first = layout.data_path.pipes[1] if layout.data_path.decode else "read"
+    if job.kind in (first, "compute"):
         yield from _batch_letter(layout, job, end, (low + high) / 2)
 
 
@@ -369,13 +390,18 @@ def _batch_letter(layout: PathLayout, job: Job, end: float, y: float) -> Iterato
     wide = (end - job.start) / layout.time.pixel
     name = letter(job.batch)
     if not job.batch and (
-        texts.width(text := text_of(f"{job.kind}_first", batch=name), 12) < wide - 6
+        texts.width(text := text_of(f"{_word(job)}_first", batch=name), 12) < wide - 6
     ):
         name = text
     if wide > LETTER:
         places = [(job.start + share * (end - job.start), y, "middle", 0.0, 4.0)
                   for share in (0.5, 0.25, 0.75)]  # fmt: skip
         yield Label(name, places, 12)
+
+
+def _word(job: Job) -> str:
+    """Return the word on the first batch of an operation; the loader may read or decode."""
+    return job.kind if job.kind in ("read", "compute") else "decode"
 
 
 def _waits(layout: PathLayout) -> Iterator[Mark]:

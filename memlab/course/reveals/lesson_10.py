@@ -1,0 +1,18 @@
+"""Picture under the answer of lesson 10."""
+
+from __future__ import annotations
+
+from memlab.course.reveals import reveal
+from memlab.lesson.card_question import Attempt
+from memlab.lesson.content.lesson_10 import SSD
+from memlab.pictures.path.view import DataPathView, path
+
+
+@reveal("10.slowest")
+def in_turn(turn: Attempt) -> DataPathView:
+    """Parts of the path, one after the other; workers and buffers can be added."""
+    n = turn.numbers
+    return path(
+        n["network"], n["batch"], 0, disk=SSD, device=n["device"], files="jpeg",
+        workers=n["workers"], only=("workers", "buffers", "augment"),
+    )  # fmt: skip
