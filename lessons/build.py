@@ -39,13 +39,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import re
 import sys
-import time
 from collections.abc import Iterable, Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +65,11 @@ APPENDIX = "appendix"
 STUB, NUMBERS = "stub", "numbers"
 TAGS = SOLUTION, STUB, NUMBERS, DIFFERS, PLANNED, FIXED
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
-TIMES = LESSONS / "data" / "seconds.json"
 ASKS, OPEN_LINES = re.compile(r"\blesson\.(?:predict|recall|change)\("), 2
 """A cell of a card, and the lines of code that stand open above a question."""
 EXERCISE = re.compile(r'\blesson\.exercise\("(\d\d)\.')
 CLAIMS = re.compile(r"Sources: (?:A1, )?([A-H]\d+).*\.")
-SPOKEN = """import os
-
+SPOKEN = """
 os.environ["MEMLAB_LANGUAGE"] = "{language}"
 """
 """A translated lesson speaks its language, whatever that of its reader's machine."""
@@ -373,24 +367,6 @@ def _without_outputs(path: Path) -> Any:
     return content
 
 
-def timed(lessons: Path, names: Iterable[str]) -> dict[str, Any]:
-    """The seconds that each solved lesson takes to run here, from the start of its kernel.
-
-    Raises:
-        LessonError: some are named: a table has one machine and one day.
-    """
-    if names := " ".join(names):
-        raise LessonError(f"--seconds times all lessons on one day, got {names}; leave that out.")
-    found = {}
-    for source in sources(lessons):
-        target, solved = list(targets(source).items())[-1]
-        begin = time.monotonic()
-        execute(notebook(source, solved), target.parent, source.stem)
-        found[source.stem] = round(time.monotonic() - begin, 1)
-    machine = f"{platform.machine()}, {platform.system()}, {os.cpu_count()} processors"
-    return {"machine": machine, "date": date.today().isoformat(), "seconds": found}
-
-
 def advice(lessons: Path, names: Iterable[str]) -> list[str]:
     """What is stale, and what to do: one sentence for what a source makes, and one for the rest."""
     found, alone = stale(lessons, names), orphans(lessons)
@@ -409,17 +385,12 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
     parser = argparse.ArgumentParser(description="Make the notebooks from lessons/source.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="02_network or 02; all without")
     parser.add_argument("--check", action="store_true", help="name the files that are stale")
-    parser.add_argument("--seconds", action="store_true", help=f"time all, into {TIMES.name}")
     options = parser.parse_args(arguments)
     try:
         if options.check:
             old = advice(lessons, options.names)
             print(*old, sep="\n", end="\n" if old else "", file=sys.stderr)
             return int(bool(old))
-        if options.seconds:
-            found = json.dumps(timed(lessons, options.names), indent=2)
-            atomic_files.write(lessons / "data" / TIMES.name, f"{found}\n")
-            return 0
         for source in sources(lessons, options.names):
             for target, text in build(source):
                 target.parent.mkdir(exist_ok=True)

@@ -266,14 +266,15 @@ class CardsPicture:
         first, last = card * self.step.budget + 1, (card + 1) * self.step.budget
         yield Rect(first, last, 0, 1, "rule pole", radius=6)
         yield Connector(card, self.step.budget)
-        yield ChartText(last, 0, self._caption(card), 12, "end", dx=-1, dy=15, bold=not card,
-                   dim=bool(card))  # fmt: skip
+        if card in (0, self.count - 1):  # a row needs no more than its ends
+            yield ChartText(last, 0, self._caption(card), 12, "end", dx=-1, dy=15, bold=not card,
+                       dim=bool(card))  # fmt: skip
 
     def _caption(self, card: int) -> str:
-        """Return the name of a card, a short one where there is no room for ``2 × 12 GB``."""
-        long, short = ("next", "number") if card else ("first", "size")
+        """Return the name of the first card, a short one where there is no room for
+        ``1 card: 12 GB``, or the number of another one."""
         room = texts.width(text_of("card.first", card=self.step.card), 12, True) + 2
-        key = long if room <= 0.65 * self.card else short
+        key = "number" if card else "first" if room <= 0.65 * self.card else "size"
         return text_of(f"card.{key}", number=card + 1, card=self.step.card)
 
     def _guess(self, key: str, nbytes: int) -> Iterator[Mark]:

@@ -5,14 +5,13 @@ python -m tests.lessons.minutes        # a table: words, cards, views, minutes o
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from lessons import build, stored
+from lessons import build, cost, stored
 from memlab import strings
 from memlab.course import reveals
 from memlab.lesson import sentences
@@ -120,11 +119,9 @@ def printed(cell: dict[str, Any]) -> int:
 
 
 def timed() -> dict[str, float]:
-    """The seconds of each lesson, as `python lessons/build.py --seconds` found them."""
-    if not build.TIMES.exists():
-        return {}
-    seconds: dict[str, float] = json.loads(build.TIMES.read_text(encoding="utf-8"))["seconds"]
-    return seconds
+    """The processor seconds of each lesson once it is compiled, as `lessons.cost` recorded them."""
+    lessons = cost.recorded()["lessons"]
+    return {name: runs["again"]["seconds"] for name, runs in lessons.items()}
 
 
 HEADS = ("lesson", "head", "minutes", "words", "told", "code", "printed", "predict", "recall",

@@ -336,12 +336,6 @@ def test_what_no_source_makes_is_not_made_again_but_deleted(built, capsys):
     ]
 
 
-def test_the_seconds_of_some_lessons_do_not_replace_those_of_all(built, capsys):
-    assert build.main(["01", "--seconds"], built) == 1
-    assert "times all lessons on one day, got 01; leave that out" in capsys.readouterr().err
-    assert not (built / "data").exists()
-
-
 def test_a_changed_term_makes_the_glossary_stale(built):
     put(built / "source/glossary.toml", GLOSSARY.replace("most", "least"))
     assert stale(built) == ["glossary.md"]
