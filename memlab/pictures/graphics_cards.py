@@ -229,9 +229,14 @@ class CardsPicture:
                      right=self.width - used - 1, above=ABOVE, below=BELOW, gap=4,
                      previous=before, told=list(self._told()))  # fmt: skip
 
+    @property
+    def _named(self) -> tuple[int, ...]:
+        """Numbers of the cards that have a name: a row needs no more than its ends."""
+        return tuple(dict.fromkeys((0, self.count - 1)))
+
     def _told(self) -> Iterator[str]:
         """Yield the names of the cards and the guesses in words."""
-        yield text_of("drawn", names=", ".join(map(self._caption, range(self.count))))
+        yield text_of("drawn", names=", ".join(map(self._caption, self._named)))
         for key, nbytes in self.guesses:
             yield text_of("marked", name=text_of(key), bytes=three_digits(nbytes))
 
@@ -266,7 +271,7 @@ class CardsPicture:
         first, last = card * self.step.budget + 1, (card + 1) * self.step.budget
         yield Rect(first, last, 0, 1, "rule pole", radius=6)
         yield Connector(card, self.step.budget)
-        if card in (0, self.count - 1):  # a row needs no more than its ends
+        if card in self._named:
             yield ChartText(last, 0, self._caption(card), 12, "end", dx=-1, dy=15, bold=not card,
                        dim=bool(card))  # fmt: skip
 

@@ -17,8 +17,8 @@ from memlab.pictures.draw.table import Table
 
 INSET = 0.06
 """Share of the axis of batches that is free before the first and after the last."""
-BATCHES, SHARES = 3, 2
-"""Every third batch and every second power of a share has a label on its axis."""
+BATCHES, SHARES = 3, 4
+"""Every third batch and every fourth power of a share has a label on its axis."""
 RING, HEAD, GAP = 15, 26, 8
 """Pixels: the ring around a point of the chosen batch, the room for the name of the chart, and that
 above it."""

@@ -11,7 +11,7 @@ from memlab.errors import InputError
 from memlab.layers.layer import Node
 from memlab.layers.layer import text as dims
 from memlab.networks.graph import Network
-from memlab.pictures.draw.chart import Axis, Chart
+from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Rect
 from memlab.pictures.draw.page import Page
@@ -197,7 +197,7 @@ def _bars(layer: LayerBytes, old: LayerBytes | None) -> Chart:
     marks = [mark for row, each in enumerate(rows) for mark in _bar(row, each)]
     told = [f"{each.images}: {three_digits(each.total)}" for each in rows]
     before = [Rect(0, old.total, 1, 2, thick=BAR + 6)] if old and old.batch != layer.batch else []
-    return Chart(scale, Band(2, 0), marks, 2 * ROW, Axis(), left=NAMES, right=TOTAL, above=26,
+    return Chart(scale, Band(2, 0), marks, 2 * ROW, left=NAMES, right=TOTAL, above=26,
                  previous=before, told=told, gap=8)  # fmt: skip
 
 
