@@ -36,7 +36,7 @@ IDLE = """() => {
         && cells.every(cell => cell.executionState !== "running");
 }"""
 PICTURES = {
-    "02.output": ("prediction", ".memlab-card"),
+    "02.output": ("prediction", ".memlab-asked"),
     "02.halve": ("memory", ".memlab-view"),
     "02.largest_batch": ("check", ".jp-OutputArea-child"),
 }
