@@ -268,7 +268,8 @@ class PredictionCard(Widget):
     def container(self) -> VBox:
         """Card with the place under its answer; the place is empty until the answer is revealed."""
         container = VBox([self, self.slot])
-        container.add_class("memlab-asked")
+        for name in ("memlab", "memlab-asked"):  # what scales a view scales its card
+            container.add_class(name)
         return container
 
     @contextmanager

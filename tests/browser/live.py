@@ -33,7 +33,8 @@ HIDDEN = """async (scale) => {
     const frame = panel.querySelector(".jp-WindowedPanel-outer") ?? panel;
     for (const root of panel.querySelectorAll(".memlab-view:not(.memlab-card)")) {
         if (!root.querySelector("input, select")) continue;
-        root.style.setProperty("--memlab-scale", scale);
+        const scaled = root.closest(".memlab-asked") ?? root;
+        scaled.style.setProperty("--memlab-scale", scale);
         let last = 0;
         for (let still = 0; still < 5;) {  // it is drawn again when it knows how wide it is
             await new Promise((done) => setTimeout(done, 60));
@@ -47,7 +48,7 @@ HIDDEN = """async (scale) => {
         const name = `${picture.ariaLabel}, ${root.dataset.state}`;
         if (over > 0) found.push(`${name}: ${over} px too tall`);
         if (wide > 1) found.push(`${name}: ${wide} px too wide`);
-        root.style.removeProperty("--memlab-scale");
+        scaled.style.removeProperty("--memlab-scale");
     }
     return found;
 }"""

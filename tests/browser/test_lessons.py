@@ -27,7 +27,7 @@ CELL = """() => {
     return [notebook.activeCellIndex, notebook.widgets.length, cell.cell_type, cell.source];
 }"""
 INSIDE = "() => Boolean(document.activeElement.closest('.memlab-card'))"
-SPOKEN = "() => document.querySelector('.memlab').lang"
+SPOKEN = "() => document.querySelector('.memlab[lang]').lang"
 LABEL = "() => document.activeElement.labels?.[0]?.innerText ?? ''"
 IDLE = """() => {
     const panel = jupyterapp.shell.currentWidget;
