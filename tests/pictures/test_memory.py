@@ -240,17 +240,17 @@ def test_news_names_what_changed():
     assert "is 4 times as large" in just_changed(start, found(batch=128))
     assert "is 1/8 as large" in just_changed(start, found(batch=4))
     assert just_changed(start, found(optimizer="adam")) == (
-        "Now Adam instead of SGD with momentum. The peak grows by 102 MB."
+        "Now Adam. Before: SGD with momentum. The peak grows by 102 MB."
     )
     assert details(start, found(optimizer="adam")) == (
         "The peak changes by +3.5 %, the floor by +102 MB, the mountain by +0 B."
     )
     mixed = found(format="mixed bf16")
     assert just_changed(start, mixed).startswith(
-        "Now mixed bf16 instead of fp32. The peak falls by "
+        "Now mixed bf16. Before: fp32. The peak falls by "
     )
-    assert "Now bf16 instead of mixed bf16." in just_changed(mixed, found(format="bf16"))
-    assert "Now VGG-16 instead of ResNet-50 v1.5." in just_changed(start, found("vgg16"))
+    assert "Now bf16. Before: mixed bf16." in just_changed(mixed, found(format="bf16"))
+    assert "Now VGG-16. Before: ResNet-50 v1.5." in just_changed(start, found("vgg16"))
     adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
     assert just_changed(adam, half).endswith(
         "The peak falls by 219 MB and moves to another operation."

@@ -201,7 +201,7 @@ def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> N
     said = [label.content for label in techniques(stop=LINE).page().svg().labels]
     assert {
         "cheap: single maps",
-        "every k-th stage kept, k = √n",
+        "every k-th stage kept, k = 1",
         "kept",
         "recomputed",
         "gradient maps",

@@ -521,9 +521,11 @@ class Packing:
         sentences = [text_of("fault", index=at, first=a, second=b) for at, a, b in values]
         return [*sentences, *counted]
 
-    def score(self) -> str:
-        """Return a sentence that compares the arena with the lower bound and with the smallest one
-        that is known."""
+    def score(self, optimum: bool = True) -> str:
+        """Return a sentence that compares the arena with the lower bound and, with ``optimum``, with
+        the smallest one that is known."""
+        if not optimum:
+            return self._own_score()
         best, proved = self.best
         arena, more = self.placement.arena, self.placement.arena - best
         amounts = {"top": arena, "bound": self.placement.lower_bound, "best": best}
@@ -532,6 +534,12 @@ class Packing:
         key = "above" if more > 0 else "better" if more else "best"
         key = "faulty" if self.overlaps else key
         return f"{text} {text_of(f'score.{key}', amount=in_binary(abs(more)))}"
+
+    def _own_score(self) -> str:
+        """Return a sentence that compares the arena with its lower bound alone."""
+        top, bound = in_binary(self.placement.arena), in_binary(self.placement.lower_bound)
+        text = text_of("score.own", top=top, bound=bound)
+        return f"{text} {text_of('score.faulty')}" if self.overlaps else text
 
     def about(self, placed: Placed) -> list[str]:
         """Return sentences on one block: its role and kind, its life, its addresses, the other

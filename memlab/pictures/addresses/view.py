@@ -234,6 +234,13 @@ class AddressMap(View[MapMoment]):
         put=_with_moved_blocks,
         code=lambda now: now.hand is not None,
     )
+    optimum = Checkbox(
+        doc="whether the score names the smallest arena that is known",
+        default=True,
+        when=lambda now: False,
+        fixed=True,
+        code="never",
+    )
     own = _hidden("what it was made for", lambda now: now.what, fixed=True)
     hand = _hidden("the placing from which blocks were moved, and where to", follows=MAP[:-1])
     moving = _hidden("blocks can be moved", False, follows=("what",))
@@ -289,7 +296,7 @@ class AddressMap(View[MapMoment]):
     def score(self) -> str:
         """Return a sentence that compares the arena with its lower bound and the smallest known
         one."""
-        return self.rows.packing.score()
+        return self.rows.packing.score(self.state.optimum)
 
     def run(self) -> ArenaRun:
         """Run the step with these addresses and without an arena, and return the comparison.
@@ -468,7 +475,7 @@ def _headline(moment: MapMoment) -> str:
 def _sentences(moment: MapMoment) -> list[str]:
     """Return the faults, and the score if it was asked for; else a hint what to see."""
     map_, now = moment.packing, moment.now
-    if sentences := [*map_.faults(), *([map_.score()] if now.scored else [])]:
+    if sentences := [*map_.faults(), *([map_.score(now.optimum)] if now.scored else [])]:
         return sentences
     rounded = [text_of("rounds", align=map_.placement.alignment)] if map_.rounds else []
     return [" ".join([text_of("moving" if now.moving else "see"), *rounded])]
