@@ -246,9 +246,7 @@ def test_news_names_what_changed():
         "The peak changes by +3.5 %, the floor by +102 MB, the mountain by +0 B."
     )
     mixed = found(format="mixed bf16")
-    assert just_changed(start, mixed).startswith(
-        "Now mixed bf16. Before: fp32. The peak falls by "
-    )
+    assert just_changed(start, mixed).startswith("Now mixed bf16. Before: fp32. The peak falls by ")
     assert "Now bf16. Before: mixed bf16." in just_changed(mixed, found(format="bf16"))
     assert "Now VGG-16. Before: ResNet-50 v1.5." in just_changed(start, found("vgg16"))
     adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")

@@ -9,6 +9,7 @@ from memlab.lesson.content.lesson_08 import SAMPLES, least
 from memlab.pictures.recompute import Recompute, recompute
 from memlab.pictures.techniques.view import Techniques, techniques
 
+
 @reveal("08.best")
 def valley(turn: Attempt) -> Recompute:
     """Waves of the chain with the best k, beside the peak for each k."""

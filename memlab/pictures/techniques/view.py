@@ -271,7 +271,8 @@ class FrontierChart:
                 yield self._mountain(name, all_.every[k])
         else:
             best = self.place(all_.best)
-            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
+            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0),
+                      (*best, "start", 34.0, -22.0)]  # fmt: skip
             name = text_of("every" if frontier.chosen else "every_k", k=all_.best.k)
             yield Label(name, places, 12, chip=True)
         if frontier.stop >= CHEAP:
