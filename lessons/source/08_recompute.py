@@ -7,10 +7,10 @@
 import memlab
 from memlab import lesson, views, zoo
 
-views.memory(zoo.resnet50(), 32, budgets=(), free=False, only=("recompute", "batch"))
+views.memory(zoo.resnet50(), 32, budgets=(), free=False, height=180, only=("recompute", "batch"))
 
 # %% [markdown]
-# Set **Recompute** to `every k-th stage is kept` (here every 5th): forward drops most feature maps,
+# Set **Recompute** to `every k-th stage is kept` (here k = 5): forward drops most feature maps,
 # and backward computes them again. Where does the peak move? Does backward become longer?
 #
 # You will be able to
@@ -183,7 +183,7 @@ lesson.predict("08.case").guess("11 GB").revise("6 GB").reveal()
 
 # %% tags=["numbers"]
 {
-    "5th": "__import__('memlab.techniques.recompute.segments', fromlist=['root']).root(21)",
+    "5": "__import__('memlab.techniques.recompute.segments', fromlist=['root']).root(21)",
     "21": "len(__import__('memlab.techniques.recompute.step_as_chain', fromlist=['cuts']).cuts("
     "memlab.training_step("
     "zoo.resnet50())).chain(32))",

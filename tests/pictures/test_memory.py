@@ -796,3 +796,12 @@ def test_a_step_that_becomes_small_has_axes_of_its_own():
     assert "mountain" in checked(view)
     view.training = False
     assert "mountain" not in checked(view)
+
+
+def test_a_lower_frame_makes_the_page_lower_by_as_much():
+    view = {tall: views.memory("resnet50", 32, height=tall, free=False) for tall in (180, 280)}
+    low, high = (view[tall].page(960).svg() for tall in (180, 280))
+    assert high.height - low.height == 100
+    assert low.collisions() == []
+    with pytest.raises(InputError, match="height"):
+        views.memory("resnet50", 32, height=100)
