@@ -11,15 +11,14 @@ tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_err
 views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
 
 # %% [markdown]
-# This is one step of a tiny network. A bar is a block of memory, as high as its bytes, from its
-# first writer (dot) to its last reader (ring). Set **Step** to inference, and back to training:
-# which bars become shorter, and which operation reads `relu1` last?
+# Set **Step** to inference: which operation is now the last reader of `relu1`? A bar is a block of
+# memory, as high as its bytes. It goes from its first writer (dot) to its last reader (ring).
 #
 # You will be able to
 #
 # - say when each block of a step is freed, and which blocks are in memory at the peak,
 # - say which output may overwrite which input, and how much memory that saves,
-# - give each block an address, and say how far an arena is from the smallest possible one,
+# - give each block an address, and compare an arena with its lower bound,
 # - find a wrong address.
 #
 # Words: [liveness](glossary.md), [pool](glossary.md), [in place](glossary.md),
@@ -74,15 +73,17 @@ lesson.predict("07.both").guess("product").revise("reuse").reveal()
 # each placed at the moment when it is written:
 
 # %% tags=["picture-toy"]
-views.addresses("toy", how="birth", only=("cursor",))
+views.addresses("toy", how="birth", optimum=False, only=("cursor",))
 
 # %% [markdown]
 # The last block finds two holes and fits into neither.
 #
 # PyTorch's **caching allocator** works in this way: it chooses an address when a tensor is created,
-# and does not know which tensors will come later. Such holes are called **fragmentation**. A
-# **memory snapshot** of your own training (`torch.cuda.memory._dump_snapshot`) shows them in a
-# picture like this one.
+# and does not know which tensors will come later. Such holes are called **fragmentation**. To see
+# them in your own training, call `torch.cuda.memory._record_memory_history()` before it and
+# `torch.cuda.memory._dump_snapshot("snapshot.pickle")` after it. Open this **memory snapshot** at
+# `pytorch.org/memory_viz`: "Allocator State History" shows addresses and holes. "Active Memory
+# Timeline" only stacks the blocks that are in memory.
 
 # %%
 lesson.change("07.packed")
@@ -99,6 +100,10 @@ packed = memlab.place(step, 32)
 right = memlab.run(step, 32, placement=packed)
 print(packed)
 print(f"arena {right.arena:,} B measured, residual {right.residual} B")
+
+# %% [markdown]
+# The waste is the distance to the lower bound. The smallest possible arena may lie between the
+# two, so the waste is the most that a better placing could save.
 
 # %%
 lesson.predict("07.address")
@@ -182,8 +187,9 @@ lesson.predict("07.case").guess("half").revise("hardly").reveal()
 # ## Key points
 #
 # - A block is needed from its first writer to its last reader.
-# - An output may overwrite its input if no later operation reads the input, and if each value
-#   depends only on the value in its place.
+# - An output may overwrite its input if no later operation reads the input, and if the operation
+#   needs each input value only until it writes the value in its place. The backward of batch norm
+#   may: it first reads all values for its sums, and then each value once more, for its place.
 # - Freeing saves most. In place helps where the peak is in an operation that can run in place.
 # - The busiest operation gives the lower bound of an arena.
 # - Memory bugs are silent. Compare gradients bit for bit.

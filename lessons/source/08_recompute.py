@@ -7,12 +7,11 @@
 import memlab
 from memlab import lesson, views, zoo
 
-views.memory(zoo.resnet50(), 32, budgets=(), free=False, only=("recompute", "batch"))
+views.memory(zoo.resnet50(), 32, budgets=(), free=False, height=180, only=("recompute", "batch"))
 
 # %% [markdown]
-# Set **Recompute** to `every k-th stage is kept`: forward then drops most feature maps, and
-# backward computes them again. Where does the peak move? And what happens to the length of
-# backward?
+# Set **Recompute** to `every k-th stage is kept` (here k = 5): forward drops most feature maps,
+# and backward computes them again. Where does the peak move? Does backward become longer?
 #
 # You will be able to
 #
@@ -99,8 +98,8 @@ lesson.predict("08.stages").guess("same").revise("more").reveal()
 # **Worked.** 6 linear layers, 250 samples; the third feature map is the checkpoint. **Shapes:**
 # 250·60 to 250·10 values. **Bytes:** 4 for each value. **Lifetime:** the third feature map waits
 # for its backward, and so do the last 3, which are not dropped. The first 2 are recomputed later.
-# **Peak:** the larger of two sums. First the third feature map and the last 3 are in memory. When
-# these 4 are freed, the first 2 are.
+# **Peak:** the larger of two sums. First the third feature map and the last 3 are in memory. Then
+# these 4 are freed, and the first 2 are recomputed: now those 2 are in memory.
 
 # %%
 maps = [4 * 250 * features for features in (60, 50, 40, 30, 20, 10)]
@@ -175,7 +174,8 @@ lesson.predict("08.case").guess("11 GB").revise("6 GB").reveal()
 # ## Key points
 #
 # - A feature map that can be recomputed need not be kept. The results are the same, bit for bit.
-# - Keep every √n-th feature map: about 2·√n are in memory instead of n, for one more forward.
+# - For equal layers, keep every √n-th feature map: about 2·√n are in memory instead of n, for one
+#   more forward. In ResNet-50 and GPT, stages hold much inside: there k = 1 is best.
 # - First drop the feature maps that take many bytes and little work.
 # - A stage with large internals and a small output gains most, such as a block of a transformer.
 #
@@ -183,6 +183,7 @@ lesson.predict("08.case").guess("11 GB").revise("6 GB").reveal()
 
 # %% tags=["numbers"]
 {
+    "5": "__import__('memlab.techniques.recompute.segments', fromlist=['root']).root(21)",
     "21": "len(__import__('memlab.techniques.recompute.step_as_chain', fromlist=['cuts']).cuts("
     "memlab.training_step("
     "zoo.resnet50())).chain(32))",

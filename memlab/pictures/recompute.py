@@ -35,7 +35,7 @@ from memlab.pictures.draw.marks import (
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over
-from memlab.pictures.draw.table import PageBlock, Paragraphs, Table, Unnamed
+from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
@@ -399,8 +399,8 @@ class Waves(Study):
 
         ``'budget'``: a schedule within a budget; ``'floor'``: no k saves much; ``'first'``: the
         best k is 1, and not the rule's; ``'best'``: the least peak; ``'few'``: k is too large,
-        there are too few checkpoints; ``'many'``: k is too small, there are too many; ``'other'``:
-        none of these.
+        there are too few checkpoints; ``'all'``: every stage is a checkpoint, and that saves
+        little; ``'many'``: k is too small, there are too many; ``'other'``: none of these.
         """
         wave, best, plain = self.wave, self.all.best, self.all.plain
         if self.budget is not None:
@@ -410,8 +410,10 @@ class Waves(Study):
             return "floor"
         if wave.peak == best.peak:
             return "first" if wave.k == 1 != self.all.rule else "best"
-        if little[1]:
+        if little[1] and wave.k > best.k:
             return "few"
+        if little[1] and wave.k == 1:
+            return "all"
         many = wave.k < best.k and wave.parts["kept"] > wave.parts["again"]
         return "many" if many else "other"
 
@@ -628,7 +630,7 @@ class Recompute(View[Waves]):
             Paragraphs(waves.sentences[0], 13),
             _waves(waves),
             _strip(waves),
-            Unnamed(list(_key(waves)), gap=4),
+            Key(list(_key(waves)), gap=4),
             Paragraphs([waves.exactly, *waves.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
         ]

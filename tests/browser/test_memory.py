@@ -120,7 +120,7 @@ def test_mixed_precision_is_a_format(shown):
         assert more.inner_text() == f"More: momentum, training, {name}"
         step = memlab.precision(memlab.training_step(memlab.zoo.build("mnist_cnn")), name)
         assert state(page)[3] == str(memlab.plan(step).peak(32))
-    sees(page, "Now mixed bf16 instead of mixed fp16.")
+    sees(page, "Now mixed bf16. Before: mixed fp16.")
 
 
 def test_a_control_keeps_the_focus_when_others_appear(shown):
@@ -234,7 +234,7 @@ def test_a_refused_combination_gets_one_sentence_and_the_picture_stays(shown):
     page = shown("mnist_cnn")
     page.locator(f"{ROOT} summary").click()
     page.get_by_label("Format", exact=True).select_option("fp16")
-    sees(page, "Now fp16 instead of fp32.")
+    sees(page, "Now fp16. Before: fp32.")
     before = state(page)
     page.get_by_label("Feature maps in").select_option("fp32")
     page.locator(f"{ROOT} .ml-says").get_by_text("leave out its format").wait_for()

@@ -30,7 +30,15 @@ FINDING = 80
 """Words of what explains an answer."""
 LABELS = {
     "06.state": {"mixed", "alone"},
-    "07.in_place": {"training", "inference", "plain", "shortcut"},
+    "07.in_place": {
+        "training",
+        "inference",
+        "plain",
+        "shortcut",
+        "why.conv",
+        "why.norm",
+        "why.act",
+    },
     "07.both": {"training", "inference"},
     "07.address": {"onto", "above", "loss_same", "loss_other"},
 }

@@ -142,6 +142,14 @@ def given_back(sizes, writes, reads, kept, users=needed, later=0):
     return nbytes
 
 
+def at_own_number(sizes, writes, reads, kept):
+    """Bytes at the number of each block, as if it were that of an operation."""
+    nbytes = [0] * len(reads)
+    for block in set(range(min(len(sizes), len(reads)))) - set(kept):
+        nbytes[block] += sizes[block]
+    return nbytes
+
+
 def fitting_start(starts, spans, size):
     return next(s for s in starts if all(s + size <= a or b <= s for a, b in spans))
 
@@ -403,6 +411,7 @@ ZOO: dict[str, dict[str, Any]] = {
         ),
     },
     "07.freed": {
+        "block_as_index": at_own_number,
         "kept_too": lambda sizes, writes, reads, kept: given_back(sizes, writes, reads, ()),
         "first_reader": lambda **a: given_back(**a, users=lambda writers, readers: readers[:1]),
         "never_read": lambda **a: given_back(

@@ -651,6 +651,68 @@ def test_a_learner_packs_the_toy_and_is_scored():
     assert (view.how, view.moved) == ("birth", {})
 
 
+def test_a_view_may_keep_the_optimum_to_itself():
+    view = addresses(how="birth", optimum=False)
+    shown = send(view, ("move", None), ("score", None))
+    assert view.score() == "Your top: 13 MiB. Lower bound: 8 MiB."
+    assert view.score() in view.text()
+    assert "optimum" not in view.text() + shown["says"] + view.svg()
+    view.move("D", 0)
+    assert view.score().endswith("Lower bound: 8 MiB. This map does not count: blocks overlap.")
+
+
+def faulty():
+    """View of a step in which a gradient lies on a map that is read later, in Move mode."""
+    view = addresses(STEP, 3, how="best")
+    wrong, address = view.rows.packing.silent_fault()
+    view.move(wrong.name, address)
+    send(view, ("move", None))
+    return view, wrong.name
+
+
+@pytest.mark.parametrize("key", ["ArrowUp", "ArrowDown"])
+def test_one_press_moves_a_block_of_a_step_to_the_next_free_place(key):
+    view, name = faulty()
+    map_, was = view.rows.packing, view.rows.packing.by_name[name]
+    free = map_.free_addresses(was)
+    beyond = [low for low in free if (low > was.address) == (key == "ArrowUp")]
+    press(view, key)
+    at = view.placement.address(name)
+    if not beyond:
+        assert at == was.address
+    else:
+        assert at == (min if key == "ArrowUp" else max)(beyond)
+        assert view.rows.packing.overlaps == ()
+
+
+def test_up_always_finds_a_free_place():
+    view, _ = faulty()
+    press(view, "ArrowUp")
+    assert view.rows.packing.overlaps == ()
+
+
+def test_a_dragged_block_jumps_to_a_free_place_that_is_near():
+    view, name = faulty()
+    map_, focus = view.rows.packing, view.rows.packing.by_name[name]
+    pixel = (map_.placement.arena + map_.subject.before(3)) / TALL
+    edge = next(low for low in map_.free_addresses(focus)
+                if low + focus.size <= map_.placement.arena)  # fmt: skip
+    for away in (-5, 0, 5):
+        assert drag(view, f"{name} {max(round(edge + away * pixel), 0)}", dragging=False) == ""
+        assert view.placement.address(name) in map_.free_addresses(focus)
+
+
+def test_the_result_of_a_run_stands_below_the_headline():
+    view, _ = faulty()
+    send(view, ("run", None))
+    wrong = re.search(r"Run: (\d+) of (\d+) gradients are wrong\.", view.now_["shown"]["svg"])
+    assert wrong
+    press(view, "ArrowUp")
+    assert "Run:" not in view.now_["shown"]["svg"]
+    send(view, ("run", None))
+    assert f"Run: all {wrong[2]} gradients are right, bit for bit." in view.now_["shown"]["svg"]
+
+
 def test_overlaps_are_said_and_do_not_count():
     view = addresses(how="birth")
     send(view, ("move", None), ("choose", "D"))

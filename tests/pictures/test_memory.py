@@ -240,17 +240,15 @@ def test_news_names_what_changed():
     assert "is 4 times as large" in just_changed(start, found(batch=128))
     assert "is 1/8 as large" in just_changed(start, found(batch=4))
     assert just_changed(start, found(optimizer="adam")) == (
-        "Now Adam instead of SGD with momentum. The peak grows by 102 MB."
+        "Now Adam. Before: SGD with momentum. The peak grows by 102 MB."
     )
     assert details(start, found(optimizer="adam")) == (
         "The peak changes by +3.5 %, the floor by +102 MB, the mountain by +0 B."
     )
     mixed = found(format="mixed bf16")
-    assert just_changed(start, mixed).startswith(
-        "Now mixed bf16 instead of fp32. The peak falls by "
-    )
-    assert "Now bf16 instead of mixed bf16." in just_changed(mixed, found(format="bf16"))
-    assert "Now VGG-16 instead of ResNet-50 v1.5." in just_changed(start, found("vgg16"))
+    assert just_changed(start, mixed).startswith("Now mixed bf16. Before: fp32. The peak falls by ")
+    assert "Now bf16. Before: mixed bf16." in just_changed(mixed, found(format="bf16"))
+    assert "Now VGG-16. Before: ResNet-50 v1.5." in just_changed(start, found("vgg16"))
     adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
     assert just_changed(adam, half).endswith(
         "The peak falls by 219 MB and moves to another operation."
@@ -798,3 +796,12 @@ def test_a_step_that_becomes_small_has_axes_of_its_own():
     assert "mountain" in checked(view)
     view.training = False
     assert "mountain" not in checked(view)
+
+
+def test_a_lower_frame_makes_the_page_lower_by_as_much():
+    view = {tall: views.memory("resnet50", 32, height=tall, free=False) for tall in (180, 280)}
+    low, high = (view[tall].page(960).svg() for tall in (180, 280))
+    assert high.height - low.height == 100
+    assert low.collisions() == []
+    with pytest.raises(InputError, match="height"):
+        views.memory("resnet50", 32, height=100)

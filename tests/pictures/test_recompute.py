@@ -13,6 +13,7 @@ import memlab
 from memlab import views
 from memlab.errors import InputError
 from memlab.ledger.ledger import Entry, Ledger
+from memlab.lesson import chains
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Area, Rect, Rects
 from memlab.pictures.recompute import (
@@ -158,6 +159,23 @@ def test_the_title_is_the_finding(name: str, k: int, state: str, says: str) -> N
     shown = Waves(found(name), found(name).every[k])
     assert shown.state == state
     assert says in shown.title
+
+
+@pytest.mark.parametrize(
+    ("k", "state"), [(1, "all"), (2, "many"), (10, "best"), (20, "other"), (49, "other")]
+)
+def test_a_chain_of_equal_layers_saves_nothing_with_k_1(k: int, state: str) -> None:
+    every = Schedules(memlab.training_step(chains.alike(100)), 2500)
+    shown = Waves(every, every._every(k))
+    assert shown.state == state
+    title = f"k = 1 saves hardly anything here: 10.4 MB, for {every.more(shown.wave)} more time"
+    assert (shown.title == title) == (k == 1)
+
+
+def test_a_k_that_saves_nothing_is_too_large_only_beyond_the_best() -> None:
+    every = Schedules(memlab.training_step(chains.alike(100)), 2500)
+    assert Waves(every, every._every(100)).state == "few"
+    assert Waves(every, every._every(1)).state != "few"
 
 
 def test_a_study_has_every_byte_of_every_k() -> None:

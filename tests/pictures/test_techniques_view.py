@@ -201,11 +201,20 @@ def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> N
     said = [label.content for label in techniques(stop=LINE).page().svg().labels]
     assert {
         "cheap: single maps",
-        "every k-th stage kept, k = √n",
+        "every k-th stage kept, k = 1",
         "kept",
         "recomputed",
         "gradient maps",
     } <= set(said)
+
+
+@pytest.mark.parametrize(("network", "k"), [("resnet50", 1), ("resnet200", 5)])
+def test_the_ring_and_the_large_mountain_have_the_same_k(network: str, k: int) -> None:
+    view = techniques(network, stop=LINE)
+    large = max(marks(view, Thumbnail), key=lambda mark: mark.size)
+    assert large.wave is view.rows.all.best
+    assert large.wave.k == k
+    assert f"every k-th, k = {k}" in [label.content for label in view.page().svg().labels]
 
 
 def test_all_techniques_stand_behind_a_button() -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from memlab.course.reveals import reveal
 from memlab.lesson import chains
 from memlab.lesson.card_question import Attempt
-from memlab.lesson.content.lesson_08 import least
+from memlab.lesson.content.lesson_08 import SAMPLES, least
 from memlab.pictures.recompute import Recompute, recompute
 from memlab.pictures.techniques.view import Techniques, techniques
-
-SAMPLES = 2500
-"""Samples for which the feature maps of a chain are much larger than its parameters."""
 
 
 @reveal("08.best")

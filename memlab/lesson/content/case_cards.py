@@ -193,7 +193,7 @@ def made_again(n: Numbers) -> Truth:
     blocks = sum(op.kind == "add" for op in plain().ops)
     equal = Fraction(before.peak * 2 * isqrt(blocks), blocks)
     causes = (
-        Mistake("equal_blocks", equal, {"blocks": blocks}),
+        Mistake("equal_blocks", equal),
         Mistake("floor_alone", Fraction(_floor(own))),
     )
     least, _ = lesson_08.extra("resnet50", LANES)

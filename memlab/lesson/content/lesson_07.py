@@ -117,16 +117,17 @@ def _three_words(n: Numbers) -> Numbers:
 
 @topic("07.in_place", AnswerKind.CHOICE, {"act": "ReLU", "training": True, "shortcut": False},
        _draw_three, options=("none", "act", "both", "all"), words=_three_words,
-       gives=("still needs conv", "its batch norm", "reads its output",
-              "no later operation reads it", "each value for several outputs"),
+       gives=("reads the output of the convolution", "its batch norm", "reads its output",
+              "no later operation reads it", "value for several outputs"),
        shows=({"in_place": True},))  # fmt: skip
 def overwriting(n: Numbers) -> Truth:
     """Answer of 07.in_place: the layers among three that may overwrite their input."""
     step = _step(n)
-    reasons = {layer: why_not(step, layer) for layer in _ORDER}
-    free = tuple(layer for layer, why in reasons.items() if not why)
+    refused = [layer for layer in _ORDER if why_not(step, layer)]
+    free = tuple(layer for layer in _ORDER if layer not in refused)
     answer = {(): "none", ("act",): "act", ("norm", "act"): "both", _ORDER: "all"}[free]
-    return Truth(answer, seen={"why": " ".join(why for why in reasons.values() if why)})
+    why = [strings.get(f"ask.07.in_place.why.{layer}", act=n["act"]) for layer in refused]
+    return Truth(answer, seen={"why": " ".join(why)})
 
 
 # -- both together ------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def faulty(packed: Placement, fault: str) -> Placement:
 
 
 def _draw_fault(chance: Random) -> Numbers:
-    return {"fault": chance.choice(tuple(FAULTS)), "batch": chance.choice((2, 4, 8))}
+    return {"fault": chance.choice(("forward", "above")), "batch": chance.choice((2, 4, 8))}
 
 
 def _fault_words(n: Numbers) -> Numbers:
@@ -406,6 +407,11 @@ def _first_write(a: Arguments, number: int) -> int | None:
     return users[-1] if _readers(a, number) else users[0]
 
 
+def _own_number(a: Arguments, number: int) -> int | None:
+    """Number of a block, as if it were that of an operation."""
+    return None if number in a["kept"] else number
+
+
 def _one_later(a: Arguments, number: int) -> int | None:
     last = _last(a, number)
     return None if last is None else last + 1
@@ -417,6 +423,7 @@ _FREED_SLIPS: dict[str, Slip] = {
     "never_read": lambda truth, a: _freed(a, _never_read),
     "one_later": lambda truth, a: _freed(a, _one_later),
     "blocks": lambda truth, a: _freed(a, nbytes=False),
+    "block_as_index": lambda truth, a: _freed(a, _own_number),
     "all_read": lambda truth, a: [sum(a["sizes"][n] for n in reads) for reads in a["reads"]],
 }
 

@@ -32,6 +32,8 @@ from memlab.lesson.content.shared_truths import (
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
+from memlab.pictures.recompute import Schedules
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.recompute import recompute
@@ -48,7 +50,7 @@ topic("08.waiting", AnswerKind.CHOICE, {}, None, options=("none", "last", "read"
       "wait for backward"))(known("read"))  # fmt: skip
 
 
-@topic("08.fault", AnswerKind.CHOICE, {"fault": "backward", "batch": 2}, None,
+@topic("08.fault", AnswerKind.CHOICE, {"fault": "backward", "batch": 4}, None,
        options=("error", "loss", "gradients"), part=Purpose.RECALL,
        gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
 def fault(n: Numbers) -> Truth:
@@ -58,6 +60,10 @@ def fault(n: Numbers) -> Truth:
 
 
 # -- keep every k-th map ------------------------------------------------------------------------
+
+
+SAMPLES = 2500
+"""Samples in the view under the answer: the feature maps are much larger than the parameters."""
 
 
 def _draw_best(chance: Random) -> Numbers:
@@ -73,7 +79,7 @@ def least(layers: int) -> tuple[int, int]:
     return min((chains.held(plan(recompute(step, "every", k=k)), source=True), k) for k in every)
 
 
-_FEWER = ("1", "1.5", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20", "30", "50", "100", "200")
+_FEWER = ("1", "1.5", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20", "30", "50", "100")
 
 
 @topic("08.best", AnswerKind.TIMES, {"layers": 100}, _draw_best, stops=_FEWER,
@@ -96,7 +102,9 @@ def best(n: Numbers) -> Truth:
         Mistake("one_kept", Fraction(layers + 1)),
         Mistake("no_fewer", Fraction(1)),
     ]
-    told = {"held": held // ALIKE, "k": k}
+    view = Schedules(training_step(chains.alike(layers)), SAMPLES)
+    peaks = {"plain": three_digits(view.plain.peak), "peak": three_digits(view.every[k].peak)}
+    told = {"held": held // ALIKE, "k": k, **peaks}
     figures = planned(every / held), measured(every / seen)
     return Truth(every / held, figures, tuple(distinct_causes(every / held, causes)), told)
 
@@ -293,6 +301,7 @@ def _score(given: Any, a: Arguments) -> int:
     chosen = set() if numbers is None else {*numbers.flat}
     if numbers is None or len(numbers.shape) != 1 or not chosen <= {*range(last + 1)}:
         allowed = f"a list of numbers from 0 to {last}, or []" if last else "[0] or []"
+        allowed += "; the last feature map is always kept"
         raise InputError(f"Of {last + 2} maps a choice is {allowed}, got {shorten(given)}.")
     return most_held(tuple(a["maps"]), tuple(sorted(map(int, chosen))))
 

@@ -356,6 +356,16 @@ class Packing:
         rest = max(map_.arena // 100 // map_.alignment, 1) * map_.alignment
         return units.UNITS["MiB"] if self.subject.toy else rest
 
+    def free_addresses(self, placed: Placed) -> list[int]:
+        """Return the addresses, from low to high, at which a block lies on or under another one, or
+        at 0, and overlaps none that is in memory with it."""
+        others = [p for p in self.blocks if p is not placed and p.lives_with(placed)]
+        ends = {0, *(p.top for p in others), *(p.address - placed.size for p in others)}
+        return sorted(
+            low for low in ends
+            if low >= 0 and all(low + placed.size <= p.address or p.top <= low for p in others)
+        )  # fmt: skip
+
     def at(self, operation: int, turn: int | None = None) -> list[Placed]:
         """Return the blocks that are alive in an operation, from address 0 upwards.
 
@@ -521,9 +531,11 @@ class Packing:
         sentences = [text_of("fault", index=at, first=a, second=b) for at, a, b in values]
         return [*sentences, *counted]
 
-    def score(self) -> str:
-        """Return a sentence that compares the arena with the lower bound and with the smallest one
-        that is known."""
+    def score(self, optimum: bool = True) -> str:
+        """Return a sentence that compares the arena with the lower bound, and with the smallest one
+        that is known unless ``optimum`` is False."""
+        if not optimum:
+            return self._own_score()
         best, proved = self.best
         arena, more = self.placement.arena, self.placement.arena - best
         amounts = {"top": arena, "bound": self.placement.lower_bound, "best": best}
@@ -532,6 +544,12 @@ class Packing:
         key = "above" if more > 0 else "better" if more else "best"
         key = "faulty" if self.overlaps else key
         return f"{text} {text_of(f'score.{key}', amount=in_binary(abs(more)))}"
+
+    def _own_score(self) -> str:
+        """Return a sentence that compares the arena with its lower bound alone."""
+        top, bound = in_binary(self.placement.arena), in_binary(self.placement.lower_bound)
+        text = text_of("score.own", top=top, bound=bound)
+        return f"{text} {text_of('score.faulty')}" if self.overlaps else text
 
     def about(self, placed: Placed) -> list[str]:
         """Return sentences on one block: its role and kind, its life, its addresses, the other

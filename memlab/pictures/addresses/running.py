@@ -78,6 +78,13 @@ class ArenaRun:
               for array in self.wrong),
         ]  # fmt: skip
 
+    @property
+    def result(self) -> str:
+        """Result in one sentence: whether all arrays are right."""
+        key = "some_wrong" if self.wrong else "all_right"
+        values = {"count": len(self.differences), "wrong": len(self.wrong)}
+        return text_of(f"run.{key}", what=text_of(f"run.what.{self.what}"), **values)
+
     def _losses(self) -> list[str]:
         """Return a sentence on both losses; none without a loss."""
         if self.loss is None or self.expected is None:

@@ -12,6 +12,7 @@ from memlab.errors import InputError, known, shorten
 from memlab.pictures.addresses.address_map import (
     LEFT,
     RIGHT,
+    TALL,
     AddressChart,
     MapMoment,
     block_facts,
@@ -48,6 +49,8 @@ MAP = ("what", "how", "batch", "in_place", "hand")
 APART, PAIR, TABLE = 18, 600, 720
 """Pixels between two maps, the least width of a page that has them side by side, and the least
 width that has room for a table of blocks."""
+SNAP = 6
+"""Pixels within which a dragged block jumps to a free place."""
 LISTED = 12
 """Number of the largest blocks in the table."""
 
@@ -234,6 +237,13 @@ class AddressMap(View[MapMoment]):
         put=_with_moved_blocks,
         code=lambda now: now.hand is not None,
     )
+    optimum = Checkbox(
+        doc="whether the score names the smallest arena that is known",
+        default=True,
+        when=lambda now: False,
+        fixed=True,
+        code="never",
+    )
     own = _hidden("what it was made for", lambda now: now.what, fixed=True)
     hand = _hidden("the placing from which blocks were moved, and where to", follows=MAP[:-1])
     moving = _hidden("blocks can be moved", False, follows=("what",))
@@ -289,7 +299,7 @@ class AddressMap(View[MapMoment]):
     def score(self) -> str:
         """Return a sentence that compares the arena with its lower bound and the smallest known
         one."""
-        return self.rows.packing.score()
+        return self.rows.packing.score(self.state.optimum)
 
     def run(self) -> ArenaRun:
         """Run the step with these addresses and without an arena, and return the comparison.
@@ -340,18 +350,16 @@ class AddressMap(View[MapMoment]):
         map_ = state_map(self._origin.now if self._origin else now)
         focus = map_.by_name[known("block", name, map_.by_name)]
         high = map_.placement.total if map_.subject.toy else map_.placement.arena
-        place = stop("address", address, 0, max(high - focus.size, 0)) + map_.unit // 2
-        return self.changed(now, moved={name: place // map_.unit * map_.unit}, chosen=name)
+        place = stop("address", address, 0, max(high - focus.size, 0))
+        return self.changed(now, moved={name: _snapped(map_, focus, place)}, chosen=name)
 
     def _after_key(self, now: State, key: str) -> State | None:
         """Return the state after a key was pressed in the picture, or None."""
         moment = self.rows_of(now)
         direction = 1 if key in ("ArrowUp", "ArrowRight") else -1
         if key in ("ArrowUp", "ArrowDown") and now.moving and moment.focus:
-            focus, map_ = moment.focus, moment.packing
-            most = map_.placement.total - focus.size
-            address = min(max(focus.address + direction * map_.unit, 0), most)
-            return self.changed(now, moved={focus.name: address}, chosen=focus.name)
+            address = _next_address(moment.packing, moment.focus, direction)
+            return self.changed(now, moved={moment.focus.name: address}, chosen=moment.focus.name)
         if key.startswith("Arrow"):
             return now.replace(chosen=_neighbour_block(moment, direction).name)
         answers = {
@@ -381,23 +389,33 @@ class AddressMap(View[MapMoment]):
         if moment.focus and not (scene.news or now.scored):
             return ". ".join([now.chosen, *moment.packing.about(moment.focus)])
         turn = moment.packing.decisive_turn(moment.count) if now.packed is not None else None
-        return " ".join([turn.text() if turn else _headline(moment), *_sentences(moment)])
+        return " ".join([turn.text() if turn else _headline(moment), *self._said(scene)])
 
     def fact(self, scene: PageState) -> str:
         return str(block_facts(self.rows_of(scene.now).packing).get(scene.now.chosen, ""))
 
     def lines(self, scene: PageState) -> Sequence[Paragraph]:
         """Return the outcome of the last run, if it ran the map on display."""
+        ran = self._outcome(scene)
+        return [Paragraph(line) for line in ran.sentences()] if ran else []
+
+    def _outcome(self, scene: PageState) -> ArenaRun | None:
+        """Return the last run, if it ran the map on display; None in a stored picture."""
         (ran_map, ran), now = self._ran or (None, None), state_map(scene.now)
         same = ran_map and ran_map.subject is now.subject and ran_map.placement == now.placement
-        return [Paragraph(line) for line in ran.sentences()] if ran and same and scene.live else []
+        return ran if same and scene.live else None
+
+    def _said(self, scene: PageState) -> list[str]:
+        """Return the sentences below the headline; the result of a run comes last."""
+        sentences, ran = _sentences(self.rows_of(scene.now)), self._outcome(scene)
+        return [*sentences, ran.result] if ran else sentences
 
     def compose(self, scene: PageState) -> Page:
         moment, now = self.rows_of(scene.now), scene.now
         charts, map_ = self._charts(scene), moment.packing
         blocks = [
             Paragraphs([[(_headline(moment), True)]], 20),
-            Paragraphs(_sentences(moment), 13, bold=bool(map_.overlaps or now.scored)),
+            Paragraphs(self._said(scene), 13, bold=bool(map_.overlaps or now.scored)),
             *_maps(charts, scene.width),
             _key(charts[0]),
             *chain.from_iterable(_detail_blocks(chart, scene.width >= TABLE) for chart in charts),
@@ -454,6 +472,26 @@ def _neighbour_block(moment: MapMoment, direction: int) -> Placed:
     return blocks[min(max(blocks.index(focus) + direction, 0), len(blocks) - 1)]
 
 
+def _next_address(map_: Packing, focus: Placed, direction: int) -> int:
+    """Return the address of a block after one press of Up (1) or Down (-1): one unit further in the
+    toy, else the next free place; the same where there is none."""
+    if map_.subject.toy:
+        most = map_.placement.total - focus.size
+        return min(max(focus.address + direction * map_.unit, 0), most)
+    beyond = [low for low in map_.free_addresses(focus) if (low - focus.address) * direction > 0]
+    return min(beyond, key=lambda low: abs(low - focus.address), default=focus.address)
+
+
+def _snapped(map_: Packing, focus: Placed, address: int) -> int:
+    """Return the address of a block that was dragged: a free place within ``SNAP`` pixels, else the
+    nearest whole unit."""
+    whole = (address + map_.unit // 2) // map_.unit * map_.unit
+    near = SNAP * (map_.placement.arena + map_.subject.before(map_.batch)) // TALL
+    ends = [] if map_.subject.toy else map_.free_addresses(focus)
+    best = min(ends, key=lambda low: abs(low - address), default=whole)
+    return best if abs(best - address) <= near else whole
+
+
 # -- words ----------------------------------------------------------------------------------------
 
 
@@ -468,7 +506,7 @@ def _headline(moment: MapMoment) -> str:
 def _sentences(moment: MapMoment) -> list[str]:
     """Return the faults, and the score if it was asked for; else a hint what to see."""
     map_, now = moment.packing, moment.now
-    if sentences := [*map_.faults(), *([map_.score()] if now.scored else [])]:
+    if sentences := [*map_.faults(), *([map_.score(now.optimum)] if now.scored else [])]:
         return sentences
     rounded = [text_of("rounds", align=map_.placement.alignment)] if map_.rounds else []
     return [" ".join([text_of("moving" if now.moving else "see"), *rounded])]

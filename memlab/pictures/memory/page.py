@@ -81,7 +81,7 @@ class MemoryPageInputs:
 
     ``room`` is what the axes hold: bytes of the plot, and of the rows below it. ``old`` is what was
     shown last. ``chosen`` is the line that the keyboard is on, such as ``"slice:2"``. The first
-    level has ``few`` numbers.
+    level has ``few`` numbers, and a frame of ``tall`` pixels.
     """
 
     now: Snapshot
@@ -92,6 +92,7 @@ class MemoryPageInputs:
     guess: int | None = None
     chosen: str = ""
     few: bool = True
+    tall: int = FIRST
 
     @cached_property
     def outline(self) -> Curve | None:
@@ -108,7 +109,7 @@ class MemoryPageInputs:
     @property
     def height(self) -> int:
         """Height of the frame in pixels."""
-        return (RULED if self.rule else FIRST) if self.few else HEIGHT
+        return (RULED if self.rule else self.tall) if self.few else HEIGHT
 
     @cached_property
     def verdicts(self) -> list[BudgetVerdict]:

@@ -48,7 +48,7 @@ from memlab.pictures.memory.choices import (
     what_of,
 )
 from memlab.pictures.memory.counting_rules import RULES
-from memlab.pictures.memory.page import MemoryPageInputs, cursor_words, needs, news_of, page
+from memlab.pictures.memory.page import FIRST, MemoryPageInputs, cursor_words, needs, news_of, page
 from memlab.pictures.memory.snapshot import Snapshot, cut, text_of
 from memlab.pictures.memory.step_memory import Budget, budget, free_here
 from memlab.pictures.values.step_recipe import OFFERED, RECOMPUTES, network_of
@@ -232,6 +232,13 @@ class Memory(SteadyView[Snapshot]):
         doc="also show what is free on this machine; never in stored pictures",
         default=True, when=never, fixed=True, code="never",
     )  # fmt: skip
+    height = Setting(
+        doc="height of the mountain's frame in pixels; a picture block by block has its own",
+        default=FIRST,
+        check=lambda given: whole_number("height (pixels)", given, least=120, most=FIRST),
+        fixed=True,
+        code="never",
+    )
     blocks = Setting(
         doc="a step of at most so many blocks is drawn block by block",
         default=small.BLOCKS,
@@ -362,6 +369,7 @@ class Memory(SteadyView[Snapshot]):
             now.guess,
             now.chosen,
             now.detail == "first",
+            now.height,
         )
 
     def test_state(self, now: State) -> str:

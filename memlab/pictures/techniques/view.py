@@ -256,6 +256,8 @@ class FrontierChart:
     def _mountains(self) -> Iterator[Mark]:
         """Yield marks for the named schedules of this stop, each with its mountain."""
         frontier, all_ = self.frontier, self.frontier.all
+        if frontier.stop == LINE:
+            yield from self._ends()
         yield self._mountain(
             text_of("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60))
         )
@@ -269,10 +271,10 @@ class FrontierChart:
                 yield self._mountain(name, all_.every[k])
         else:
             best = self.place(all_.best)
-            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
-            yield Label(text_of("every"), places, 12, chip=True)
-        if frontier.stop == LINE:
-            yield from self._ends()
+            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0),
+                      (*best, "start", 34.0, -22.0)]  # fmt: skip
+            name = text_of("every" if frontier.chosen else "every_k", k=all_.best.k)
+            yield Label(name, places, 12, chip=True)
         if frontier.stop >= CHEAP:
             name = text_of("cheap_line" if frontier.stop == LINE and self.wide else "cheap")
             yield self._mountain(name, frontier.cheap, DIAMOND)
@@ -280,8 +282,10 @@ class FrontierChart:
     def _mountain(
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
     ) -> Mark:
-        """Return the thumbnail of a schedule beside its point."""
+        """Return the thumbnail of a schedule beside its point, or its name alone where the best
+        schedules are drawn: there is no room for small pictures then."""
         fact = self._fact(name, wave)
+        around = () if self.frontier.stop == LINE else around
         return Thumbnail(wave, self.frontier.all, self.place(wave), name, glyph, around, fact=fact)
 
     # -- the line
@@ -326,8 +330,6 @@ class FrontierChart:
             yield Label(text, places, 13, bold=True, chip=True, kept=True)
             yield self._mountain("", wave, "", around)
         yield from self._guess()
-        for at in (frontier.least.peak, frontier.middle, frontier.all.plain.peak):
-            yield Rule(x=at, span=(0, 0), look="rule", below=64, dashes="1.5 3", crossed=True)
         if frontier.chosen:
             place = self.place(frontier.chosen)
             yield Rule(x=frontier.budget, look="rule", width=1.4, crossed=True)
@@ -369,7 +371,7 @@ class FrontierChart:
             return
         ends = (frontier.all.plain.peak, frontier.middle, frontier.least.peak)
         names = text_of("half"), text_of("other_half")
-        marks: list[Mark] = []
+        marks: list[Mark] = [Rule(x=at, look="rule", dashes="1.5 3", crossed=True) for at in ends]
         for (right, left), name in zip(pairwise(ends), names, strict=True):
             marks += [
                 Rule(y=18, span=(left, right), width=1.4),
@@ -406,11 +408,13 @@ class FrontierChart:
         x, all_, chosen = self.x.last, self.frontier.all, self.frontier.chosen
         for index, key in enumerate(("left", "down")):
             yield ChartText(x, self.top, text_of(key), 12, dx=22, dy=10 + 17 * index)
-        wave = chosen or all_.every.get(all_.rule, all_.best)
-        name = text_of("within" if chosen else "large")
+        stop = self.frontier.stop
+        wave = chosen or all_.every.get(all_.rule if stop == EVERY else 0, all_.best)
+        key = "within" if chosen else "large" if wave.k == all_.rule else "large_k"
+        name = text_of(key, k=wave.k)
         yield Thumbnail(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
                        lead=False)  # fmt: skip
-        for index, line in enumerate(_halved(text_of("each"))):
+        for index, line in enumerate(_halved(text_of("each_one" if stop == LINE else "each"))):
             yield ChartText(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
 
 
@@ -455,7 +459,7 @@ class Thumbnail(Mark):
         if box is not None:
             self._draw(pen, box, (x, y))
         elif self.name:
-            places = [(*self.place, side, dx, dy) for dy in (-9.0, 4.0, -24.0, -40.0, 18.0)
+            places = [(*self.place, side, dx, dy) for dy in (-9.0, 4.0, -24.0, -40.0, 18.0, -56.0)
                       for side, dx in (("middle", 0.0), ("end", -9.0), ("start", 9.0))]  # fmt: skip
             Label(self.name, places, 12, bold=True, chip=True).draw(pen)
         if self.glyph:
