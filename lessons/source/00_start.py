@@ -28,7 +28,7 @@ doctor()
 #
 # A training step takes a **batch** of images. Forward computes the error, backward finds a gradient
 # for each parameter, and the update (here SGD) changes the parameters. The **peak** is the most
-# memory at one moment.
+# memory at one moment. From here on, each array is freed after its last reader.
 
 # %%
 lesson.predict("00.double")
@@ -63,15 +63,27 @@ def images_that_fit(card, fixed, each):
 exercise.check(images_that_fit)
 
 # %% [markdown]
+# The next cell finds `fixed` and `each` of the first step, which frees nothing. Does your function
+# return the number of **Images** that fitted one card?
+
+# %%
+import memlab
+
+peak = memlab.plan(memlab.no_reuse(memlab.training_step(memlab.zoo.resnet50()))).peak
+each = peak(2) - peak(1)
+images_that_fit(12, peak(1) - each, each)
+
+# %% [markdown]
 # ## What this lesson leaves out
 #
 # - Why a step needs these bytes: lesson 01.
+#
+# When you open a lesson again, first choose Run > Run All Cells.
 
 # %% [markdown]
 # ## Key points
 #
 # - The [mountain](glossary.md) grows with the batch; the [floor](glossary.md) stays.
-# - On another day, first choose Run > Run All Cells.
 #
 # Next: [01 One linear layer](01_linear.ipynb). What must one training step keep?
 
