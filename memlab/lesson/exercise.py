@@ -83,7 +83,7 @@ class Exercise:
         with strings.speaking(*self.parts):
             lines = [
                 f"{strings.get('exercise.heading', name=name)} {self.task.wording('task')}",
-                strings.get("exercise.wanted", call=f"`{exercise_check.call(self.task)}`"),
+                strings.get("exercise.wanted", call=exercise_check.call(self.task)),
             ]
         return "\n".join(lines)
 

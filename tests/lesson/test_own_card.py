@@ -309,7 +309,7 @@ def test_a_cell_that_runs_again_keeps_the_guess_without_a_file(amount, monkeypat
 
 def test_a_cell_that_runs_again_finds_the_answer_of_now(amount):
     amount().guess("1 MB")
-    again = amount(answer=lambda maps: MEGABYTE)
+    again = amount(answer=lambda maps: MEGABYTE, wrong={})
     assert again.recall().revealed
 
 
@@ -456,7 +456,7 @@ STOPS_REFUSED = {
 def test_the_slider_stops_where_the_author_says(amount):
     card = lesson.card("By what factor?", answer=lambda: 1.09, unit="x", stops=(1, 1.1, 1.5))
     assert card.topic.stops == ("1", "1.1", "1.5")
-    assert "Exactly right." in card.guess(1.09).text()
+    assert "Right to the digits" in card.guess(1.09).text()
     for stops, sentence in STOPS_REFUSED.items():
         with pytest.raises(InputError) as refused:
             lesson.card("By what factor?", answer=lambda: 2, unit="x", stops=stops)
