@@ -42,7 +42,7 @@ lesson.predict("00.double").guess("double", because="more images").revise("less"
 # You moved **Images** until they fitted one card. Now compute that number. 1 GB is 10⁹ bytes; 1 GiB
 # is 2³⁰.
 #
-# Replace `None`, run the cell, then the next one.
+# Replace `None`.
 
 # %%
 exercise = lesson.exercise("00.images_that_fit")
@@ -63,15 +63,13 @@ def images_that_fit(card, fixed, each):
 exercise.check(images_that_fit)
 
 # %% [markdown]
-# The next cell finds `fixed` and `each` of the first step, which frees nothing. Does your function
-# return the number of **Images** that fitted one card?
+# Now the first step: does your function return the number of **Images** that fitted one card?
 
 # %%
 import memlab
 
 peak = memlab.plan(memlab.no_reuse(memlab.training_step(memlab.zoo.resnet50()))).peak
-each = peak(2) - peak(1)
-images_that_fit(12, peak(1) - each, each)
+images_that_fit(12, fixed=2 * peak(1) - peak(2), each=peak(2) - peak(1))
 
 # %% [markdown]
 # ## What this lesson leaves out
