@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import memlab
 from memlab.lesson.card import Card
 from tests.course_examples import PAGE, Cell, cells, fits
 
@@ -30,15 +31,16 @@ def run(*sources: Cell) -> tuple[Any, dict[str, Any]]:
 
 def test_the_slider_moves_the_view_and_the_label_tells_its_peak():
     shown, names = run(LINKED)
-    view, told = names["view"], names["told"]
-    assert told.value == f"8 images need {view.peak / 1e6:.2f} MB."
-    assert shown.children == (names["images"], told, view)
-    names["images"].value = 64
-    assert view.batch == 64
-    assert told.value == f"64 images need {view.peak / 1e6:.2f} MB."
+    view, told, kernels = names["view"], names["told"], names["kernels"]
+    few = view.peak
+    assert told.value == f"16 kernels, 8 images: {few / 1e6:.2f} MB."
+    assert shown.children == (kernels, told, view)
+    kernels.value = 64
+    step = memlab.training_step(names["network"](64), "adam")
+    assert view.peak == memlab.plan(step).peak(8) > few
+    assert told.value == f"64 kernels, 8 images: {view.peak / 1e6:.2f} MB."
     view.batch = 4
-    assert names["images"].value == 4
-    assert told.value == f"4 images need {view.peak / 1e6:.2f} MB."
+    assert told.value == f"64 kernels, 4 images: {view.peak / 1e6:.2f} MB."
 
 
 def test_the_card_diagnoses_reveals_and_asks_again():

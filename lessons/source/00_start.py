@@ -1,11 +1,10 @@
 # %% [markdown]
 # # 00 Start: does it fit?
 #
-# 20 minutes. Click a cell and press **Shift+Enter** to run it. Guess first; you need to know
-# nothing yet.
+# 20 minutes. Click a cell and press **Shift+Enter** to run it. Guess first.
 
 # %%
-from memlab import doctor, lesson
+from memlab import doctor, lesson, no_reuse, plan, training_step, zoo
 
 lesson.predict("00.case")
 
@@ -26,9 +25,9 @@ doctor()
 # %% [markdown]
 # ## How does the peak change with the batch?
 #
-# A training step takes a **batch** of images. Forward computes the error, backward finds a gradient
-# for each parameter, and the update (here SGD) changes the parameters. The **peak** is the most
-# memory at one moment.
+# A training step takes a **batch** of images. Forward computes the error, backward a gradient for
+# each parameter, and the update changes the parameters. The **peak** is the most
+# memory at one moment. From here on, each array is freed after its last reader.
 
 # %%
 lesson.predict("00.double")
@@ -39,10 +38,7 @@ lesson.predict("00.double").guess("double", because="more images").revise("less"
 # %% [markdown]
 # ## Exercise: how many images fit?
 #
-# You moved **Images** until they fitted one card. Now compute that number. 1 GB is 10⁹ bytes; 1 GiB
-# is 2³⁰.
-#
-# Replace `None`, run the cell, then the next one.
+# You moved **Images** until they fitted one card. Compute that number. 1 GB is 10⁹ bytes.
 
 # %%
 exercise = lesson.exercise("00.images_that_fit")
@@ -62,23 +58,26 @@ def images_that_fit(card, fixed, each):
 # %%
 exercise.check(images_that_fit)
 
+# %%
+peak = plan(no_reuse(training_step(zoo.resnet50()))).peak  # of the first step
+images_that_fit(12, fixed=2 * peak(1) - peak(2), each=peak(2) - peak(1))
+
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Why a step needs these bytes: lesson 01.
+# - Why these bytes: lesson 01.
+#
+# On another day, first choose Run > Run All Cells.
 
 # %% [markdown]
 # ## Key points
 #
 # - The [mountain](glossary.md) grows with the batch; the [floor](glossary.md) stays.
-# - On another day, first choose Run > Run All Cells.
 #
-# Next: [01 One linear layer](01_linear.ipynb). What must one training step keep?
+# Next: [01 One linear layer](01_linear.ipynb).
 
 # %% tags=["numbers"]
 {
     "1 GB": "units.parse('1 GB')",
-    "1 GiB": "units.parse('1 GiB')",
     "10⁹": "units.parse('1 GB')",
-    "2³⁰": "units.parse('1 GiB')",
 }

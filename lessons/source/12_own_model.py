@@ -6,10 +6,10 @@
 # %% tags=["pytorch-recorded"]
 from memlab import lesson, views
 
-views.memory(lesson.model("vgg11").step, 32, only=("batch",), budgets=())
+views.memory(lesson.model("vgg11").step, 16, only=("batch",), budgets=())
 
 # %% [markdown]
-# This is one training step of VGG-11, **recorded** from PyTorch. Set **Batch** to 64: what grows,
+# This is one training step of VGG-11, **recorded** from PyTorch. Set **Batch** to 32: what grows,
 # and what stays? A block has the name of its module. The models of this lesson are stored in files,
 # so that only the last part needs PyTorch.
 #
@@ -118,7 +118,7 @@ for t in range(5):
 
 # %% [markdown]
 # **With blanks.** Write it for any blocks: the peak as it is, and the peak if each block were freed
-# after `last`. **Alone:** which block costs the most by waiting?
+# after `last`.
 
 # %%
 exercise = lesson.exercise("12.late")
@@ -172,6 +172,8 @@ else:
 # your GPU.
 #
 # ```python
+# import memlab
+#
 # memlab.explain(MyModel, lambda B: (inputs(B), targets(B)), batch=32, card="T4")
 # ```
 #

@@ -17,7 +17,7 @@ class ExerciseCard(Widget):
     on demand. Hints and solution stay below the task."""
 
     name = "exercise"
-    classes = "memlab-card"
+    classes = "memlab-card memlab-exercise"
     twin = False
 
     def __init__(self, exercise: Exercise) -> None:
@@ -52,7 +52,8 @@ class ExerciseCard(Widget):
         """Return the notes that were shown so far, without a picture; code keeps its lines."""
         notes = [note.text() for note in self.exercise.given]
         lines = tuple(Paragraph(text, code="\n" in text) for text in notes)
-        return Picture(svg="", text=self.exercise.text(), lines=lines)
+        return Picture(svg="", text=self.exercise.text(), lines=lines,
+                       after=(Paragraph(self.exercise.how()),))  # fmt: skip
 
     def on_event(self, name: str, value: Any, dragging: bool) -> None:
         if name in ("hint", "solution"):

@@ -74,25 +74,26 @@ class Exercise:
     def text(self) -> str:
         """Return the task as plain text: what the function must do, its call, and how to check
         it."""
-        return plain(self.marked_text())
+        return f"{plain(self.marked_text())}\n{self.how()}"
 
     def marked_text(self) -> str:
-        """Return the task as text with the marks of code and bold words, for a widget."""
+        """Return the task as text with the marks of code and bold words, for a widget: what the
+        function must do and its call, without how to check it."""
         name = self.task.function
         with strings.speaking(*self.parts):
             lines = [
                 f"{strings.get('exercise.heading', name=name)} {self.task.wording('task')}",
                 strings.get("exercise.wanted", call=exercise_check.call(self.task)),
-                self._how(),
             ]
         return "\n".join(lines)
 
-    def _how(self) -> str:
+    def how(self) -> str:
         """Return the calls that check the function and give help, as far as there is any."""
-        if not self.task.texts:
-            return strings.get("exercise.how", name=self.task.function)
-        hint = [strings.get("exercise.how_hint")] if self.task.hints else []
-        return " ".join([strings.get("exercise.how_check", name=self.task.function), *hint])
+        with strings.speaking(*self.parts):
+            if not self.task.texts:
+                return strings.get("exercise.how", name=self.task.function)
+            hint = [strings.get("exercise.how_hint")] if self.task.hints else []
+            return " ".join([strings.get("exercise.how_check", name=self.task.function), *hint])
 
     __str__ = __repr__ = text
 

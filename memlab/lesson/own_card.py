@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
-from itertools import product
+from itertools import pairwise, product
 from math import isfinite
 from numbers import Integral, Rational, Real
 from random import Random
@@ -28,7 +28,7 @@ from string import Formatter
 from typing import Any
 
 from memlab import strings
-from memlab.errors import InputError, known, shorten
+from memlab.errors import InputError, known, listed, shorten
 from memlab.lesson import notebook_cells, own, progress, sentences
 from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card import Card
@@ -41,8 +41,8 @@ from memlab.strings import gettext as _
 
 UNITS = {"B": AnswerKind.AMOUNT, "x": AnswerKind.TIMES}
 """Kinds of a number that is asked for: bytes, or a factor."""
-STOPS = "0.1 0.2 0.3 0.5 0.7 1 1.5 2 3 5 7 10 20 30 50 100".split()  # noqa: SIM905 - shorter to read
-"""Stops of the slider of a factor; any other number can be typed."""
+STOPS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 30, 50, 100)
+"""Stops of the slider of a factor without stops of its own; any other number can be typed."""
 _READ = {AnswerKind.AMOUNT: guesses.amount, AnswerKind.TIMES: guesses.times}
 NUMBERS, WRONG = "{'batch': 8}", "{2: 'Does everything grow?'}"
 """Arguments that messages propose."""
@@ -61,6 +61,7 @@ def card(
     unit: str = "B",
     wrong: Mapping[Any, str] | None = None,
     gives: Sequence[str] = (),
+    stops: Sequence[float] = STOPS,
     finding: str | None = None,
     numbers: Mapping[str, Any] | None = None,
     draw: Callable[[Random], Mapping[str, Any]] | None = None,
@@ -86,6 +87,8 @@ def card(
             from the ``numbers``.
         gives: words and formulas that would give the answer away; question, options and diagnoses
             must not hold them.
+        stops: the numbers at which the slider of a factor stops, from the least to the largest:
+            ``(1, 1.2, 1.5, 2, 4)``. Any other number can be typed.
         finding: the explanation, shown with the answer; it may name ``{answer}``, and has a
             paragraph after each empty line.
         numbers: what the question is asked on first: ``{"batch": 8}``.
@@ -120,15 +123,16 @@ def card(
         **_diagnoses(diagnoses, choices),
         **({} if finding is None else {"finding": own.text("finding", finding)}),
     }
+    slider = _stops(stops, kind)
     phrases = own.texts("gives", gives, "twice as large")
     _check_braces(texts, first, again is not None)
     _check_gives(texts, phrases)
-    truth = _truth(own.taking("answer", answer, first), kind, diagnoses, choices)
+    truth = _truth(own.taking("answer", answer, first), kind, diagnoses, choices, first)
     full = _name(asked) if name is None else own.full_name("a card", name, "halve")
     variable = "card" if name is None else full.partition(".")[2]
     return _shown(
         Question(
-            full, kind, first, again, truth, options=tuple(choices), stops=tuple(STOPS),
+            full, kind, first, again, truth, options=tuple(choices), stops=slider,
             gives=tuple(phrases), texts=texts, variable=variable,
         )
     )  # fmt: skip
@@ -178,25 +182,40 @@ def _truth(
     kind: AnswerKind,
     wrong: Mapping[Any, str],
     options: Mapping[str, str],
+    first: Numbers,
 ) -> Callable[[Numbers], Truth]:
-    """Return the function that finds the answer and the values of the wrong numbers."""
+    """Return the function that finds the answer and the values of the wrong numbers. Where a wrong
+    one is right on the ``first`` numbers, it raises an InputError."""
 
     def truth(numbers: Numbers) -> Truth:
         given = answer(**numbers)
         if kind is AnswerKind.CHOICE:
             chosen = known("option", given, options)
+            if chosen in wrong and numbers == first:
+                raise _right_is_wrong(chosen, options[chosen])
             return Truth(chosen, seen={"answer": options[chosen].rstrip(sentences.STOPS)})
         value = _number("answer", given)
         mistakes = [
             Mistake(str(index), _wrong_number(key, kind, numbers))
             for index, key in enumerate(wrong)
         ]
+        for key, mistake in zip(wrong, mistakes, strict=True):
+            if mistake.value == value and numbers == first:
+                raise _right_is_wrong(key, given)
         bar = RevealBar("", value, strings.get("card.right"))
         amount = kind is AnswerKind.AMOUNT
         told = three_digits(round(value)) if amount else sentences.number(value)
         return Truth(value, (bar,), tuple(distinct_causes(value, mistakes)), {"answer": told})
 
     return truth
+
+
+def _right_is_wrong(key: object, answer: object) -> InputError:
+    """Return the error for a diagnosis of the right answer."""
+    name = own.name_of(key) if callable(key) else repr(key)
+    return InputError(_("wrong[{key}] is the right answer: the function of the card returns "
+                        "{answer}; leave that diagnosis out, or correct the function.",
+                        key=name, answer=shorten(answer)))  # fmt: skip
 
 
 def _wrong_number(key: object, kind: AnswerKind, numbers: Numbers) -> Fraction:
@@ -261,6 +280,24 @@ def _options(given: object) -> dict[str, str]:
         raise InputError(_("options must be 2 or more, got {given}; try {usual}.",
                            given=shorten(given), usual=usual))  # fmt: skip
     return options
+
+
+def _stops(given: object, kind: AnswerKind) -> tuple[str, ...]:
+    """Return the stops of a slider as texts.
+
+    Raises:
+        InputError: they are not numbers that rise, or the card has no slider.
+    """
+    if given is not STOPS and kind is not AnswerKind.TIMES:
+        raise InputError(_("stops are for the slider of a factor; give unit='x', or leave stops "
+                           "out."))  # fmt: skip
+    usual = 1, 1.5, 2, 4
+    stops = tuple(map(str, listed("stops", given, *usual)))
+    values = [guesses.times(stop).value for stop in stops]
+    if len(values) < 2 or any(after <= before for before, after in pairwise(values)):
+        raise InputError(_("stops must be 2 or more numbers that rise, got {given}; try {usual}.",
+                           given=shorten(given), usual=usual))  # fmt: skip
+    return stops
 
 
 def _check_wrong(

@@ -24,6 +24,7 @@ from memlab.lesson import sentences
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth, topics
 from memlab.lesson.exercise_task import tasks
+from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import Mistake
 from memlab.pictures.live import outputs
 from memlab.pictures.live.outputs import REQUIRED
@@ -658,7 +659,9 @@ def test_an_exercise_gives_hints_and_a_solution_where_they_are_asked_for(monkeyp
     exercise = lesson.Exercise(tasks()["00.images_that_fit"])
     view = views.exercise_card(exercise)
     lead, rest = view.now_["layout"]["heading"]
-    assert f"{lead} {rest}" == exercise.text()
+    (how,) = (line for line, *_ in view.now_["shown"]["after"])
+    assert plain(f"{lead} {rest}\n{how}") == exercise.text()
+    assert how.startswith("To check it: exercise.check(images_that_fit).")
     assert not view.now_["shown"]["lines"]
     for degree in (1, 2, 3):
         assert control(view, "hint")["label"] == f"Hint {degree} of 3"

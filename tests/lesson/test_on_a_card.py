@@ -7,6 +7,7 @@ from memlab import lesson, units
 from memlab.lesson.card_question import topics
 from memlab.lesson.content import lesson_12
 from memlab.pictures.values.number_text import three_digits
+from memlab.placement.caching_allocator import estimates
 from memlab.placement.step_on_card import StepOnCard
 from memlab.step.tensor import Role
 
@@ -49,6 +50,45 @@ def test_a_loss_in_chunks_takes_what_one_chunk_takes():
     assert told.seen["before"] == three_digits(before)
     scores = 32 * 512 * 32_000 * 4
     assert before - 3 * scores < before / told.value < before - 2 * scores
+
+
+def test_the_loss_holds_three_arrays_at_the_peak_and_one_when_forward_ends():
+    """The output of log-softmax and two gradients; the scores are freed before."""
+    told, scores = truth("12.more").seen, 32 * 512 * 32_000 * 4
+    assert told["scores"] == three_digits(scores)
+    ledger = memlab.plan(lesson.model("words").step)
+    peak = ledger.peak_at(32)
+    alive = [entry.name for entry in ledger.alive(peak.index) if entry.size.at(32) == scores]
+    assert told["operation"] == peak.row.name == "loss.log_softmax.backward"
+    assert alive == ["loss.log_softmax.y", "loss.nll_loss_forward.backward.y",
+                     "loss.log_softmax.backward.y"]  # fmt: skip
+    beside = {row.name: row for row in estimates(ledger, 32)}
+    assert told["fragments"] == three_digits(beside["fragments"].nbytes + beside["rounding"].nbytes)
+    most = sum(beside[name].nbytes + beside[name].more for name in ("context", "cublas"))
+    assert told["context"] == three_digits(most)
+
+
+def test_a_variable_keeps_the_scores_at_the_peak():
+    told = truth("12.kept").seen
+    for name, key in (("words", "peak"), ("kept", "longer")):
+        assert told[key] == three_digits(memlab.plan(lesson.model(name).step).peak(32))
+
+
+def test_feature_maps_of_the_layers_are_the_largest_part_with_chunks():
+    """More than half of the peak, so more than any other part."""
+    told = truth("12.chunks").seen
+    assert 2 * units.parse(told["layers"]) > units.parse(told["after"])
+
+
+def test_the_convolution_with_the_most_workspace_does_not_run_at_the_peak():
+    """Fewer bytes are alive then, so the range is smaller than its workspace."""
+    numbers = topics()["12.smi"].first
+    on_card, told = StepOnCard(lesson.model(numbers["model"]).step), truth("12.smi").seen
+    ledger, batch = on_card.ledger, numbers["batch"]
+    line, names = ledger.timeline(batch), [row.name for row in ledger.rows]
+    assert line[names.index(told["operation"])] < ledger.peak(batch)
+    maps = max(e.size.at(batch) for e in ledger.entries if e.role is Role.FEATURE_MAP)
+    assert units.parse(told["cudnn"]) < float(told["times"]) * maps
 
 
 def test_the_chunks_are_those_of_the_change():

@@ -262,10 +262,10 @@ def test_the_widget_shows_the_card_in_each_state(amount):
 
 
 def test_the_slider_of_a_factor_stops_at_increasing_numbers():
-    stops = [Fraction(stop) for stop in STOPS]
+    stops = [Fraction(str(stop)) for stop in STOPS]
     assert stops == sorted({*stops})
     view = views.prediction_card(lesson.card("By what factor?", answer=lambda: 2, unit="x"))
-    view.on_event("guess", STOPS.index("3"), False)
+    view.on_event("guess", STOPS.index(3), False)
     view.on_event("lock", None, False)
     assert view.card.now.typed == "3"
 
@@ -309,7 +309,7 @@ def test_a_cell_that_runs_again_keeps_the_guess_without_a_file(amount, monkeypat
 
 def test_a_cell_that_runs_again_finds_the_answer_of_now(amount):
     amount().guess("1 MB")
-    again = amount(answer=lambda maps: MEGABYTE)
+    again = amount(answer=lambda maps: MEGABYTE, wrong={})
     assert again.recall().revealed
 
 
@@ -433,6 +433,38 @@ def test_an_option_that_is_none_is_refused(choice):
         choice(wrong={"x": "Why?", "y": "Why?"})
 
 
+def test_a_diagnosis_of_the_right_answer_is_refused(amount, choice):
+    """On the first numbers; on drawn ones it is left out."""
+    with pytest.raises(InputError, match=r"wrong\['4 MB'\] is the right answer.* returns 4000000"):
+        amount(wrong={"4 MB": "Sure?"}).guess("1 MB")
+    with pytest.raises(InputError, match=r"wrong\[kept\] is the right answer"):
+        amount(wrong={kept: "Sure?"}).guess("1 MB")
+    with pytest.raises(InputError, match="wrong\\['y'\\] is the right answer"):
+        choice(wrong={"y": "Sure?"}).guess("x")
+    drawn = amount(wrong={"8 MB": "Sure?"}, draw=lambda chance: {"maps": 8})
+    assert "Sure?" not in drawn.guess("1 MB").reveal().retry().guess("1 MB").text()
+
+
+STOPS_REFUSED = {
+    (2, 1): "stops must be 2 or more numbers that rise, got (2, 1); try (1, 1.5, 2, 4).",
+    (2,): "stops must be 2 or more numbers that rise, got (2,); try (1, 1.5, 2, 4).",
+    4: "stops must be a list, got 4; try [1, 1.5, 2, 4].",
+    "far": "'far' is no number of times; give one such as 9 or 2.25.",
+}
+
+
+def test_the_slider_stops_where_the_author_says(amount):
+    card = lesson.card("By what factor?", answer=lambda: 1.09, unit="x", stops=(1, 1.1, 1.5))
+    assert card.topic.stops == ("1", "1.1", "1.5")
+    assert "Right to the digits" in card.guess(1.09).text()
+    for stops, sentence in STOPS_REFUSED.items():
+        with pytest.raises(InputError) as refused:
+            lesson.card("By what factor?", answer=lambda: 2, unit="x", stops=stops)
+        assert str(refused.value) == sentence
+    with pytest.raises(InputError, match="give unit='x', or leave stops out"):
+        amount(stops=(1, 2))
+
+
 @pytest.mark.parametrize("value", [None, "4 MB", -1, float("nan"), float("inf"), True, [4]])
 def test_an_answer_that_is_no_number_is_refused(amount, value):
     with pytest.raises(InputError, match="answer must return a number from 0 on, got"):
@@ -441,8 +473,8 @@ def test_an_answer_that_is_no_number_is_refused(amount, value):
 
 @every_row("given", STRANGE)
 def test_any_argument_is_taken_or_refused_in_a_sentence(given):
-    for name in ("question", "options", "unit", "wrong", "gives", "finding", "numbers", "draw",
-                 "name", "answer"):  # fmt: skip
+    for name in ("question", "options", "unit", "wrong", "gives", "stops", "finding", "numbers",
+                 "draw", "name", "answer"):  # fmt: skip
         values = {"question": "How many bytes?", "answer": lambda: 1, name: given}
         if name != "draw" or not callable(given):  # which raises what it likes
             said(lambda: lesson.card(**values))  # noqa: B023

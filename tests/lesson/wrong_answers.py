@@ -213,8 +213,12 @@ def of_parts(images, batch, *, by=255, rest=True):
 
 
 def most_held(blocks, end, more=0):
-    times = range(1 + max(block[3] for block in blocks))
-    return max(sum(b[0] for b in blocks if b[1] <= t <= b[end] + more) for t in times)
+    return most_of(blocks, end, range(1 + max(block[3] for block in blocks)), more)
+
+
+def most_of(blocks, end, times, more=0):
+    alive = ([b[0] for b in blocks if b[1] <= t <= b[end] + more] for t in times)
+    return max(map(sum, alive), default=0)
 
 
 ZOO: dict[str, dict[str, Any]] = {
@@ -466,5 +470,9 @@ ZOO: dict[str, dict[str, Any]] = {
         "swapped": lambda blocks: [most_held(blocks, 2), most_held(blocks, 3)],
         "held": lambda blocks: 2 * [most_held(blocks, 3)],
         "saved": lambda blocks: [most_held(blocks, 3), most_held(blocks, 3) - most_held(blocks, 2)],
+        "stops": lambda blocks: [
+            most_of(blocks, end, range(max(block[end] for block in blocks))) for end in (3, 2)
+        ],
+        "blocks": lambda blocks: [most_of(blocks, end, range(len(blocks))) for end in (3, 2)],
     },
 }

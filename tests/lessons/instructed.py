@@ -5,7 +5,7 @@ import math
 from functools import cache
 
 import memlab
-from memlab import claims, counting, zoo
+from memlab import claims, counting, units, zoo
 from memlab.lesson.card_question import topics
 from memlab.lesson.content.lesson_01 import convolutions
 from memlab.lesson.misconceptions import NEAR, judge
@@ -104,6 +104,11 @@ def revealed(name):
     return topics()[name].truth(topics()[name].first)
 
 
+def seen(name, key):
+    """A number of bytes that a card tells with its answer."""
+    return units.parse(revealed(name).seen[key])
+
+
 def cause(name, mistake):
     return next(cause.value for cause in revealed(name).causes if cause.name == mistake)
 
@@ -139,6 +144,7 @@ NAMES = numerals.NAMES | {
     "asked": lambda name: topics()[name].first,
     "truth": lambda name: revealed(name).value,
     "cause": cause,
+    "seen": seen,
     "single": plan("linear1", "sgd", "fp64"),
     "UNIT": UNIT,
 }

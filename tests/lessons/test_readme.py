@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from lessons import build
-from memlab import cli
+from memlab import cli, units
 from memlab.course.hero.figures import HeroFigures
 from memlab.course.hero.picture import FILES
+from memlab.lesson.card_question import topics
 from tests.lessons.parts import minutes_line, read
 from tests.oracles import requirement
 from tests.rows import every_row
@@ -159,6 +160,17 @@ def test_the_spine_is_in_the_order_of_its_needs() -> None:
     by_number = {source.stem[:2]: source for source in SOURCES}
     for number in spine[1:-1]:
         assert needed(by_number[number]) <= {*spine[: spine.index(number)]}
+
+
+def test_the_case_comes_onto_one_card_in_the_lesson_that_is_said() -> None:
+    (number,) = re.findall(r"lesson (\d\d) brings the case onto one card", PAGE)
+    cases = {name: topic for name, topic in topics().items() if name.endswith(".case")}
+    spine = [name for name in cases if name[:2] in ("02", "07", "08", "09")]
+    fits = [
+        name for name in sorted(spine)
+        if units.parse(cases[name].truth(cases[name].first).seen["peak"]) <= 12 * 10**9
+    ]  # fmt: skip
+    assert fits[0] == f"{number}.case"
 
 
 def test_the_others_need_what_is_said() -> None:

@@ -18,7 +18,7 @@ from memlab.pictures.explain import modules
 from memlab.pictures.explain.explained import Explained, memory_text
 from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
-from memlab.pictures.explain.page import CodeLines, OverTime
+from memlab.pictures.explain.page import CodeLines, CodeText, OverTime
 from memlab.pictures.explain.view import ExplainedModel
 from memlab.placement import cuda_cards
 from memlab.placement.caching_allocator import CONTEXT, estimates, simulate
@@ -327,7 +327,7 @@ def test_long_code_is_drawn_in_a_few_lines() -> None:
     assert [label.content for label in svg.words if label.content.startswith("line")] == [
         "line 0", "line 1", "line 2 …",
     ]  # fmt: skip
-    assert lines[-1] in " ".join(CodeLines(lines).text())
+    assert lines[-1] in " ".join(CodeText(lines).text())
 
 
 def test_a_plan_for_one_batch_offers_no_other() -> None:

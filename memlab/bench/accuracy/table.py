@@ -81,10 +81,10 @@ class Compared:
         for estimate in self.estimates:
             size, took = "", ""
             if estimate.nbytes is not None:
-                size = units.short(estimate.nbytes)
+                size = units.exact(estimate.nbytes)
                 took = f"{estimate.seconds:8.2f} s" if estimate.seconds else ""
             rows.append(
-                f"  {estimate.predictor:{width}}{size:>10}{took:10}  {estimate.off(self.truth)}"
+                f"  {estimate.predictor:{width}}{size:>18}{took:10}  {estimate.off(self.truth)}"
             )
         return "\n".join(rows)
 

@@ -195,7 +195,7 @@ def _waiting_gradients(moment: _Moment) -> Iterator[Cause]:
 
 
 def _scores(moment: _Moment) -> Iterator[Cause]:
-    """Yield the tensors of one size that the loss holds: scores, and what its backward needs."""
+    """Yield the tensors of one size that the loss makes, in forward and backward."""
 
     def of_loss(block: RecordedStorage) -> bool:
         call = moment.born_in(block)

@@ -23,7 +23,7 @@ from memlab.networks import zoo
 from memlab.pictures.explain.explained import Explained
 from memlab.pictures.explain.explained_changes import StepChange
 from memlab.pictures.values.number_text import three_digits
-from memlab.placement.caching_allocator import estimates
+from memlab.placement.caching_allocator import CardEstimate, estimates
 from memlab.placement.cudnn import with_largest_workspace
 from memlab.placement.step_on_card import StepOnCard
 from memlab.step.op import Op, Phase
@@ -74,15 +74,15 @@ def _forward_ends(ledger: Ledger) -> int:
 
 
 @cache
-def _beside(name: str, batch: int) -> dict[str, int]:
+def _beside(name: str, batch: int) -> dict[str, CardEstimate]:
     """Bytes that a card holds beside the plan, by kind, simulated and recorded."""
-    return {row.name: row.nbytes for row in estimates(_ledger(name), batch)}
+    return {row.name: row for row in estimates(_ledger(name), batch)}
 
 
 def _computed(n: Numbers) -> dict[str, object]:
     ledger, batch = _ledger(n["model"]), n["batch"]
     computed = int(ledger.timeline(batch)[_forward_ends(ledger)])
-    total = ledger.peak(batch) + sum(_beside(n["model"], batch).values())
+    total = ledger.peak(batch) + sum(row.nbytes for row in _beside(n["model"], batch).values())
     return {"computed": three_digits(computed), "card": three_digits(total)}
 
 
@@ -100,8 +100,8 @@ def more(n: Numbers) -> Truth:
     then = ledger.alive(_forward_ends(ledger))
     before = sum(e.size.at(batch) for e in then if e.death < peak.index)
     parts = {
-        "context": others["context"] + others["cublas"],
-        "fragments": others["rounding"] + others["fragments"],
+        "context": sum(others[name].nbytes + others[name].more for name in ("context", "cublas")),
+        "fragments": others["rounding"].nbytes + others["fragments"].nbytes,
         "gradients": ledger.roles(batch, peak.index)[Role.PARAMETER_GRADIENT],
         "loss": loss_bytes - before,
     }
@@ -126,8 +126,7 @@ def kept(n: Numbers) -> Truth:
     for name, which in roles.items():
         nbytes[name] = peak - plan(release(plain, which)).peak(batch)
     told = {name: three_digits(size) for name, size in nbytes.items()}
-    share = 100 * nbytes["name"] / peak
-    told |= {"peak": three_digits(peak), "share": f"{share:.0f}"}
+    told |= {"peak": three_digits(peak), "longer": three_digits(peak + nbytes["name"])}
     return Truth(max(nbytes, key=lambda name: nbytes[name]), seen=told)
 
 
@@ -140,13 +139,26 @@ def _chunked(n: Numbers) -> StepChange:
     return next(change for change in explained.helping if change.key == "chunked")
 
 
+def _of_layers(ledger: Ledger, batch: int) -> int:
+    """Bytes of the feature maps at the peak that modules made, and not the loss."""
+    alive = ledger.alive(ledger.peak_at(batch).index)
+    return sum(entry.size.at(batch) for entry in alive
+               if entry.role is Role.FEATURE_MAP and entry.layer not in ("", "loss"))  # fmt: skip
+
+
 def _peak(n: Numbers) -> str:
     return three_digits(_ledger(n["model"]).peak(n["batch"]))
 
 
+def _places(n: Numbers) -> int:
+    """Words of a sentence."""
+    tokens = next(iter(model(n["model"]).step.ops[0].writes.values()))
+    return int(dict(tokens.axes)["T"])
+
+
 @topic("12.chunks", AnswerKind.TIMES, {"model": "words", "batch": 32, "memory": "8 GB"}, None,
        stops=("1.0", "1.2", "1.5", "2.0", "2.5", "3.0", "4.0", "6.0", "8.0", "12.0"), decimals=1,
-       words=lambda n: {"chunks": CHUNKS, "peak": _peak(n)},
+       words=lambda n: {"chunks": CHUNKS, "peak": _peak(n), "places": _places(n)},
        gives=("2.4 times",))  # fmt: skip
 def chunks(n: Numbers) -> Truth:
     """Answer of 12.chunks: the peak over the peak with a loss that is computed in chunks."""
@@ -159,6 +171,7 @@ def chunks(n: Numbers) -> Truth:
               Mistake("chunks_kept", Fraction(1)))  # fmt: skip
     told: dict[str, object] = {"before": three_digits(before.nbytes), "after": three_digits(after)}
     told |= {"time": f"{100 * change.extra:.0f}", "largest": change.fit(units.parse(n["memory"]))}
+    told |= {"layers": three_digits(_of_layers(change.ledger, batch))}
     return Truth(ratio, (planned(ratio),), causes, told)
 
 
@@ -292,16 +305,19 @@ def _draw_blocks(chance: Random, size: int) -> Arguments:
 
 
 def _peaks(
-    blocks: Blocks, begin: int = 0, end: int = 1, first: int = 0, every: int = 1
-) -> list[int]:
+    blocks: Blocks, begin: int = 0, end: int = 1, first: int = 0, every: int = 1, stop: int = 1,
+    count: int | None = None,
+) -> list[int]:  # fmt: skip
     """Peak as the blocks are freed, and peak with each freed after its last reader.
 
-    For traps, lives begin ``begin`` operations later and end ``end`` later, the search begins at
-    the operation ``first``, and only the ends of every ``every``-th block limit it.
+    For wrong results, lives begin ``begin`` operations later and end ``end`` later. The search
+    begins at the operation ``first``, only the ends of every ``every``-th block limit it, it ends
+    ``stop`` operations after the last one, or it visits ``count`` operations.
     """
     peaks = []
     for which in (3, 2):
-        times = range(first, 1 + max(block[which] for block in blocks[::every]))
+        last = max(block[which] for block in blocks[::every])
+        times = range(first, last + stop if count is None else count)
         alive = ([b[0] for b in blocks if b[1] + begin <= t < b[which] + end] for t in times)
         peaks.append(max(map(sum, alive), default=0))
     return peaks
@@ -313,6 +329,8 @@ _LATE_SLIPS: dict[str, Slip] = {
     "swapped": lambda truth, a: truth[::-1],
     "held": lambda truth, a: 2 * truth[:1],
     "saved": lambda truth, a: [truth[0], truth[0] - truth[1]],
+    "stops": lambda truth, a: _peaks(a["blocks"], stop=0),
+    "blocks": lambda truth, a: _peaks(a["blocks"], count=len(a["blocks"])),
 }
 _LATE_TRAPS: dict[str, Slip] = {
     "born": lambda truth, a: _peaks(a["blocks"], begin=1),

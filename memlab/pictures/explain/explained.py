@@ -364,15 +364,15 @@ class Explained:
 
     @property
     def _largest_part(self) -> str:
-        """Sentence on the largest part of the peak: a role that modules own, or the maps of a
-        module."""
+        """Sentence on the largest part of the peak: a role that modules own, or the
+        tensors that a module makes."""
         owned, maps = sum(self.floor.values()), sum(row.nbytes for row in self.rows)
         if owned >= maps:
             role = max(self.floor, key=self.floor.__getitem__)
             what, nbytes = StackPart(role, False).label, self.floor[role]
             return text_of(f"share.{_share_word(nbytes, self.peak.nbytes)}", what=what)
         row = self.rows[0]
-        what = text_of("maps_of", module=self.row_name(row))
+        what = text_of("made_in", module=self.row_name(row))
         return text_of(f"share.{_share_word(row.nbytes, self.peak.nbytes)}", what=what)
 
     @property

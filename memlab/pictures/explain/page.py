@@ -409,22 +409,39 @@ def explained_page(
     else:
         evidence = [chart, bars]
     card = [_card(explained, room[2])] if explained.now.card else []
-    blocks = [*_sentence_blocks(explained), *evidence, *card, key, *_tables(explained, numbers)]
+    code = [CodeLines(explained.code)] if explained.code else []
+    blocks = [*_sentence_blocks(explained), *evidence, *card, key, *code,
+              *_tables(explained, numbers)]  # fmt: skip
     says = " ".join([f"{explained.title}.", *explained.sentences])
     return Page(explained.title, blocks, width, says, titled=False)  # fmt: skip
 
 
 def _sentence_blocks(explained: Explained) -> Iterator[PageBlock]:
-    """Yield the title, the three sentences and the lines to paste."""
+    """Yield the title, the three sentences and, in the text, the lines to paste."""
     yield Paragraphs(f"{explained.title}.", drawn=False)
     for number, sentence in enumerate(explained.sentences):
         yield Paragraphs(sentence, 14, bold=number == 0, gap=2)
     if explained.code:
-        yield CodeLines(explained.code)
+        yield CodeText(explained.code)
+
+
+class CodeText(PageBlock):
+    """Lines of code to paste in the text, below the sentence on the change."""
+
+    gap = 0
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self.lines = lines
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        return y
+
+    def text(self) -> list[str]:
+        return ["", *(f"    {line}" for line in self.lines), ""]
 
 
 class CodeLines(PageBlock):
-    """Lines of code to paste, beside a bar; a picture has at most 3 of them."""
+    """Lines of code to paste, beside a bar, below the charts; a picture has at most 3 of them."""
 
     gap = 6
 
@@ -443,7 +460,7 @@ class CodeLines(PageBlock):
         return y + tall
 
     def text(self) -> list[str]:
-        return ["", *(f"    {line}" for line in self.lines), ""]
+        return []
 
 
 # -- by module -------------------------------------------------------------------------------------
@@ -545,8 +562,10 @@ def _estimates(explained: Explained) -> list[tuple[str, int, Paint, str]]:
     drawn = [(text_of(f"row.{row.name}"), row.nbytes, BESIDE[row.name],
               text_of(f"origin.{row.origin}")) for row in rows if row.nbytes]  # fmt: skip
     more = sum(row.more for row in rows)
-    unsure = ", ".join(text_of(f"row.{row.name}") for row in rows if row.more)
-    return [*drawn, (text_of("row.more"), more, UNSURE, unsure)] if more else drawn
+    if not more:
+        return drawn
+    names = [text_of(f"row.{row.name}") for row in sorted(rows, key=lambda r: -r.more) if row.more]
+    return [*drawn, (text_of("row.more", name=names[0]), more, UNSURE, ", ".join(names))]
 
 
 def _enlarged_estimates(
