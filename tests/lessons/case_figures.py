@@ -17,12 +17,12 @@ def foretold(lesson: Lesson) -> list[str]:
     asked = lesson.topics.get(f"{lesson.number}.case") is not None
     places = [own in "".join(cell["source"]) for cell in lesson.solved["cells"]]
     above = lesson.solved["cells"][: places.index(True) if True in places else None]
-    own_cells = above if asked else []
+    rows = [lesson.number] if asked else []
     later = [number for number in LESSONS if number > lesson.number]
     return [
         *_shown(lesson.solved["cells"], later, lesson.number),
-        *_shown(own_cells, [lesson.number], lesson.number),
-        *_shown(lesson.learners["cells"] if asked else [], [lesson.number], lesson.number),
+        *_shown(above, rows, lesson.number),
+        *_shown(lesson.learners["cells"], rows, lesson.number),
     ]
 
 
