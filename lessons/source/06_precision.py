@@ -176,7 +176,7 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
 # %% tags=["numbers"]
 {
     "2⁻¹³": "memlab.lesson.digits.DIM",
-    "divided by 2²⁶": "memlab.lesson.digits.DIM**-2",
+    "2²⁶": "memlab.lesson.digits.DIM**-2",
     "23": "formats.find('fp32').mantissa",
     "2,048": "memlab.eight_bit_states.__defaults__[0]",
     "0.574": "memlab.plan(memlab.precision(memlab.training_step(zoo.resnet50(), 'adam'), "
