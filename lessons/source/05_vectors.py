@@ -51,7 +51,7 @@ lesson.predict("05.maps")
 lesson.predict("05.maps").guess(1, because="the weights are shared").revise(15).reveal()
 
 # %% [markdown]
-# Measure both layers on your machine, in about 10 seconds:
+# Measure both layers here, in about 10 seconds:
 
 # %% tags=["nbval-ignore-output", "recorded-maps"]
 views.batch_times(("linear-4096", "pixels"), progress=False)
@@ -75,7 +75,7 @@ lesson.predict("05.columns").guess(1, because="one image, one column").revise(7)
 # ## Does half precision ask for twice the batch?
 #
 # In 16 bits, the same vector has 64 lanes. A second text, in Chinese, says: then a batch needs 64
-# images. Each image takes half of the bytes, but there are twice as many, so half precision saves
+# images. Each image takes half the bytes, but there are twice as many, so half precision saves
 # nothing.<sup>A6</sup> The first text says that it could halve what is stored.<sup>A13</sup> Are both
 # right?
 
@@ -124,8 +124,6 @@ exercise.check(vectors)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# Output channels can fill lanes too.
-#
 # More: [what does a wider vector buy?](appendix/bandwidth.ipynb), [does it matter what a text
 # sells?](appendix/seller.ipynb)
 #
@@ -147,8 +145,7 @@ lesson.predict("05.case").guess("three").reveal()
 #   an early convolution. The time falls only where a layer waits for bytes.
 # - In a linear layer, 1 image is 1 column. In a lowered convolution, 1 image is Ho·Wo columns, so 1
 #   image fills most lanes.
-# - With half of the bits you save half of the feature maps if you keep the batch, and nothing if
-#   you double it.
+# - Half of the bits save half of the feature maps at the same batch, and nothing at twice the batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or first [06 Precision](06_precision.ipynb).
 

@@ -151,8 +151,6 @@ exercise.check(model_state)
 
 # %% [markdown]
 # ## The case so far
-#
-# **Tensor cores** are units of a GPU that multiply 16-bit numbers faster than fp32.
 
 # %%
 lesson.predict("06.case")
