@@ -9,8 +9,8 @@ from memlab import lesson, views
 views.batch_speed()
 
 # %% [markdown]
-# Move **Batch** to 32. In the linear layer an image then takes far less time, and in the convolution
-# no less. Why?
+# Move **Batch** to 32. In the linear layer an image then takes far less time, and in the
+# convolution no less. Why?
 #
 # You will be able to
 #
@@ -76,8 +76,8 @@ lesson.predict("05.columns").guess(1, because="one image, one column").revise(7)
 #
 # In 16 bits, the same vector has 64 lanes. A second text, in Chinese, says: then a batch needs 64
 # images. Each image takes half the bytes, but there are twice as many, so half precision saves
-# nothing.<sup>A6</sup> The first text says that it could halve what is stored.<sup>A13</sup> Are both
-# right?
+# nothing.<sup>A6</sup> The first text says that it could halve what is stored.<sup>A13</sup> Are
+# both right?
 
 # %%
 lesson.predict("05.half")
@@ -92,8 +92,8 @@ lesson.predict("05.half").guess("half").revise("few").reveal()
 # matrix has 14·14 = 196 columns. They need 13 vectors, and 12 lanes of the last one are idle.
 # **Bytes:** the weights take 512·512·3·3·4 B, the input and the output of 1 image 2·512·14·14·4 B.
 # **Lifetime:** until the product is computed. **Peak:** the weights once, the feature maps for each
-# image. Here the weights are 12 times the feature maps of one image: a late convolution gains from a
-# batch.
+# image. Here the weights are 12 times the feature maps of one image: a late convolution gains
+# from a batch.
 #
 # **With blanks.** The vectors and idle lanes of any convolution, at any batch:
 
@@ -141,11 +141,12 @@ lesson.predict("05.case").guess("three").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A larger batch shares the weights: the bytes per image fall much in a linear layer, and little in
-#   an early convolution. The time falls only where a layer waits for bytes.
+# - A larger batch shares the weights: the bytes per image fall much in a linear layer, and little
+#   in an early convolution. The time falls only where a layer waits for bytes.
 # - In a linear layer, 1 image is 1 column. In a lowered convolution, 1 image is Ho·Wo columns, so 1
 #   image fills most lanes.
-# - Half of the bits save half of the feature maps at the same batch, and nothing at twice the batch.
+# - Half of the bits save half of the feature maps at the same batch, and nothing at twice the
+#   batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or first [06 Precision](06_precision.ipynb).
 
