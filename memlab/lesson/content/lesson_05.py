@@ -222,7 +222,7 @@ def _ratio(n: Numbers) -> Truth:
 topic("05.weights", AnswerKind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,
       gives=("weight reuse", "shared by", "read once", "2·B"))(_ratio)  # fmt: skip
 topic("05.maps", AnswerKind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
-      gives=("each image brings its own", "half of the bytes per image"))(_ratio)  # fmt: skip
+      gives=("each image brings its own", "to about half"))(_ratio)  # fmt: skip
 
 
 # -- exercise -----------------------------------------------------------------------------------
