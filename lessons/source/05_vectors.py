@@ -9,8 +9,8 @@ from memlab import lesson, views
 views.batch_speed()
 
 # %% [markdown]
-# Move **Batch** to 32. In the linear layer an image takes far less time than at batch 1, and in the
-# convolution about as much. Why?
+# Move **Batch** to 32. In the linear layer an image then takes far less time, and in the
+# convolution no less. Why?
 #
 # You will be able to
 #
@@ -51,7 +51,7 @@ lesson.predict("05.maps")
 lesson.predict("05.maps").guess(1, because="the weights are shared").revise(15).reveal()
 
 # %% [markdown]
-# Measure both layers on your machine, in about 10 seconds:
+# Measure both layers here, in about 10 seconds:
 
 # %% tags=["nbval-ignore-output", "recorded-maps"]
 views.batch_times(("linear-4096", "pixels"), progress=False)
@@ -74,9 +74,10 @@ lesson.predict("05.columns").guess(1, because="one image, one column").revise(7)
 # %% [markdown]
 # ## Does half precision ask for twice the batch?
 #
-# In 16 bits, the same vector has 64 lanes. A second text, in Chinese, then needs 64 images: twice
-# the images of half the bytes, so half precision saves nothing.<sup>A6</sup> The first text says
-# that lower precision could halve what is stored.<sup>A13</sup> Can both be right?
+# In 16 bits, the same vector has 64 lanes. A second text, in Chinese, says: then a batch needs 64
+# images. Each image takes half the bytes, but there are twice as many, so half precision saves
+# nothing.<sup>A6</sup> The first text says that it could halve what is stored.<sup>A13</sup> Are
+# both right?
 
 # %%
 lesson.predict("05.half")
@@ -91,7 +92,8 @@ lesson.predict("05.half").guess("half").revise("few").reveal()
 # matrix has 14·14 = 196 columns. They need 13 vectors, and 12 lanes of the last one are idle.
 # **Bytes:** the weights take 512·512·3·3·4 B, the input and the output of 1 image 2·512·14·14·4 B.
 # **Lifetime:** until the product is computed. **Peak:** the weights once, the feature maps for each
-# image.
+# image. Here the weights are 12 times the feature maps of one image: a late convolution gains
+# from a batch.
 #
 # **With blanks.** The vectors and idle lanes of any convolution, at any batch:
 
@@ -122,8 +124,6 @@ exercise.check(vectors)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# A GPU has many more lanes than one vector. Output channels can fill lanes too.
-#
 # More: [what does a wider vector buy?](appendix/bandwidth.ipynb), [does it matter what a text
 # sells?](appendix/seller.ipynb)
 #
@@ -141,11 +141,12 @@ lesson.predict("05.case").guess("three").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A larger batch shares the weights. A linear layer gains much, and an early convolution little,
-#   because each image brings its own feature maps.
-# - A linear layer has B columns, and a lowered convolution has B·Ho·Wo: 1 image fills its lanes.
-# - With half of the bits you save half of the feature maps if you keep the batch, and nothing if
-#   you double it. Both texts compute correctly, but 1 image fills more than 1 lane.
+# - A larger batch shares the weights: the bytes per image fall much in a linear layer, and little
+#   in an early convolution. The time falls only where a layer waits for bytes.
+# - In a linear layer, 1 image is 1 column. In a lowered convolution, 1 image is Ho·Wo columns, so 1
+#   image fills most lanes.
+# - Half of the bits save half of the feature maps at the same batch, and nothing at twice the
+#   batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or first [06 Precision](06_precision.ipynb).
 

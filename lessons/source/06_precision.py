@@ -37,7 +37,8 @@ lesson.recall("06.larger").guess("floor").reveal()
 # ## What becomes of a small update?
 #
 # Two formats of 16 bits are in use. The **exponent** says between which two powers of 2 a number
-# lies: this is its range. The **mantissa** counts the steps from one power to the next.
+# lies. More exponent bits give a wider range. The **mantissa** counts the steps from one power to
+# the next.
 #
 # | format | exponent, bits | mantissa, bits |
 # |---|---|---|
@@ -78,8 +79,8 @@ lesson.change("06.saves").guess("state").reveal()
 # ## Can 16 bits learn from very small numbers?
 #
 # A small network reads digits in the dark: images and targets are multiplied by 2⁻¹³. A gradient is
-# an error times an input, so the gradients are 2⁻²⁶ times as large. The learning rate is 2²⁶ times
-# as large, so that the updates have their usual size.
+# an error times an input. So the gradients are divided by 2²⁶. The learning rate is multiplied by
+# 2²⁶, so the updates have their usual size.
 
 # %%
 lesson.predict("06.dark")
@@ -142,7 +143,7 @@ exercise.check(model_state)
 # - PyTorch has [automatic mixed precision](https://docs.pytorch.org/docs/stable/amp.html): under
 #   `torch.autocast`, parameters stay in fp32, and each layer casts what it reads to 16 bits.
 #   `torch.amp.GradScaler` scales the loss.
-# - Speed: memlab computes in fp32 and rounds in extra passes.
+# - Speed: on a CPU, memlab gets no faster. It computes in fp32 and rounds in extra passes.
 # - Overflow and small rates: [which numbers does a format hold?](appendix/formats.ipynb)
 # - 8 bits: [which 8 bits for maps, and which for gradients?](appendix/eight_bits.ipynb)
 #
@@ -162,7 +163,7 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
 #
 # - **The activations halve** in mixed precision. A step of ResNet-50 (Adam, batch 32) needs 0.574
 #   of its fp32 peak, and 0.357 with feature and gradient maps in 8 bits. One text says a half or a
-#   quarter.<sup>A13</sup> Another doubles the batch, and saves nothing.<sup>A6</sup>
+#   quarter.<sup>A13</sup> Another text doubles the batch, and then nothing is saved.<sup>A6</sup>
 # - **The model state does not halve.** For Adam, mixed precision has 2+2+4+4+4 B per parameter, and
 #   fp32 has 4+4+4+4. 8-bit states make it smaller.
 # - **Small updates need steps**: they are added to master weights in fp32. **Small gradients need
@@ -173,8 +174,7 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
 # %% tags=["numbers"]
 {
     "2⁻¹³": "memlab.lesson.digits.DIM",
-    "2⁻²⁶ times": "memlab.lesson.digits.DIM**2",
-    "2²⁶ times": "memlab.lesson.digits.DIM**-2",
+    "2²⁶": "memlab.lesson.digits.DIM**-2",
     "23": "formats.find('fp32').mantissa",
     "2,048": "memlab.eight_bit_states.__defaults__[0]",
     "0.574": "memlab.plan(memlab.precision(memlab.training_step(zoo.resnet50(), 'adam'), "

@@ -340,7 +340,8 @@ def origin(turn: Attempt) -> str:
     origins = {figure.origin for figure in turn.truth.figures}
     known = [figure.value for figure in turn.truth.figures if figure.origin]
     if "measured" in origins and "planned" in origins:
-        return strings.get(f"card.origin.{'equal' if len({*known}) == 1 else 'measured'}")
+        same = "equal" if turn.topic.kind is AnswerKind.AMOUNT else "alike"
+        return strings.get(f"card.origin.{same if len({*known}) == 1 else 'measured'}")
     return strings.get("card.origin.planned") if "planned" in origins else ""
 
 

@@ -22,7 +22,15 @@ from memlab.errors import InputError
 from memlab.free_memory import Room
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
-from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar, Truth, topics
+from memlab.lesson.card_question import (
+    AnswerKind,
+    Attempt,
+    Purpose,
+    Question,
+    RevealBar,
+    Truth,
+    topics,
+)
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import Mistake
@@ -159,6 +167,19 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert "7.9 MB" in before
     assert finding == said[1:]  # what explains it does not go
     assert asked == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("05.columns", "planned and measured: equal"),
+        ("05.weights", "planned, not run"),
+    ],
+)
+def test_only_an_amount_of_bytes_is_equal_to_the_byte(name, says):
+    topic = topics()[name]
+    turn = Attempt(topic, topic.first, truth=topic.truth(topic.first), revealed=True)
+    assert sentences.origin(turn) == says
 
 
 def test_an_open_card_knows_nothing_of_the_truth(amount, asked):

@@ -170,7 +170,8 @@ def half(n: Numbers) -> Truth:
 # -- the bytes of a sample ----------------------------------------------------------------------
 
 _LINEAR = {"inputs": 4096, "outputs": 4096, "batch": 16}
-_CONVOLUTION = {"channels": 64, "kernels": 64, "k": 3, "size": 56, "batch": 16}
+_CONVOLUTION = {"channels": 48, "kernels": 48, "k": 3, "size": 14, "batch": 16}
+"""Layer of ``memlab.measure.batch_times``, whose time the lesson measures."""
 _MOVED = ("0.25", "0.5", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128")
 
 
@@ -209,8 +210,9 @@ def _ratio(n: Numbers) -> Truth:
     causes = [
         Mistake("each_reads", Fraction(batch), {"batch": batch}),
         Mistake("weights_alone", Fraction(1)),
-        Mistake("as_large", Fraction(1 + batch, 2)),
     ]
+    if abs(weights - one) > one / 5:  # otherwise it is nearly right
+        causes.append(Mistake("as_large", Fraction(1 + batch, 2)))
     if "inputs" not in n:
         causes[0] = Mistake("maps_alone", Fraction(batch))
     told = {"weights": three_digits(weights), "one": three_digits(one)}
@@ -220,7 +222,7 @@ def _ratio(n: Numbers) -> Truth:
 topic("05.weights", AnswerKind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,
       gives=("weight reuse", "shared by", "read once", "2·B"))(_ratio)  # fmt: skip
 topic("05.maps", AnswerKind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
-      gives=("each image brings its own", "3,136"))(_ratio)  # fmt: skip
+      gives=("each image brings its own", "to about half"))(_ratio)  # fmt: skip
 
 
 # -- exercise -----------------------------------------------------------------------------------

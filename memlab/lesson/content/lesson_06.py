@@ -13,7 +13,7 @@ from math import prod
 from random import Random
 from typing import TYPE_CHECKING
 
-from memlab import formats, rounding, strings, units
+from memlab import formats, rounding, strings
 from memlab.assemble.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -31,6 +31,7 @@ from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
+from memlab.pictures.values.number_text import share, three_digits
 from memlab.step.tensor import Role
 from memlab.techniques.precision import precision
 from memlab.techniques.precision.eight_bit_states import eight_bit_states
@@ -59,7 +60,7 @@ def larger(n: Numbers) -> Truth:
     ledger = plan(step_of(zoo.build(n["network"]), "adam"))
     floor, mountain = floor_and_mountain(ledger, n["batch"])
     parts = {"mountain": mountain, "floor": floor}
-    seen = {name: units.short(nbytes) for name, nbytes in parts.items()}
+    seen = {name: three_digits(nbytes) for name, nbytes in parts.items()}
     return Truth(max(parts, key=lambda name: parts[name]), seen=seen)
 
 
@@ -183,7 +184,7 @@ def dark(n: Numbers) -> Truth:
     errors = {name: done.errors[-1] for name, done in trained.items()}
     learned = [name for name in ("fp16", "bf16") if errors[name] < LEARNED]
     name = "both" if len(learned) == 2 else learned[0] if learned else "neither"
-    told = {f"n{i}": f"{10 * error:.0f}" for i, error in enumerate(errors.values())}
+    told = {f"n{i}": share(done.error) for i, done in enumerate(trained.values())}
     digit, power = f"{formats.find('fp16').smallest:.0e}".split("e")
     smallest = f"{digit}·10{str(int(power)).translate(RAISED)}"
     scale = f"{trained['mixed fp16'].scales[-1]:,.0f}"
