@@ -357,12 +357,12 @@ _OFFLOAD_SLIPS: dict[str, Slip] = {
     "largest": _in_order(lambda a, n: -a["maps"][n]),
     "shortest": _in_order(waits),
     "way_out": _by("forward"),
+    "fewest_bytes": _with(lambda a: max(choices(a), key=lambda c: stays(a, c))),
 }
 _OFFLOAD_TRAPS: dict[str, Slip] = {
     "way_back": _by("backward"),
     "longer_way": _with(lambda a: min(choices(a), key=lambda c: sum(_longer(a, n) for n in c))),
     "per_byte": _in_order(lambda a, n: waits(a, n) / a["maps"][n]),
-    "fewest_bytes": _with(lambda a: max(choices(a), key=lambda c: stays(a, c))),
 }
 
 
@@ -386,7 +386,7 @@ def _score(given: Any, a: Arguments) -> int:
 
 
 @task("09.offloaded", lambda chance, size: drawn(chance, min(1 + size // 2, MOST)),
-      slips=_OFFLOAD_SLIPS, traps=_OFFLOAD_TRAPS, score=_score,
+      slips=_OFFLOAD_SLIPS, traps=_OFFLOAD_TRAPS, score=_score, timed=True,
       edge=lambda a: not a["room"], seconds=3)  # fmt: skip
 def offloaded(
     maps: list[int], forward: list[float], backward: list[float], link: int, room: int
