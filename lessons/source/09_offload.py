@@ -12,7 +12,7 @@ views.idle("vgg16", 256, asked=True, only=("batch",), examples=False)
 
 # %% [markdown]
 # Each green bar is a feature map of VGG-16<sup>C9</sup> in one training step on a Titan X
-# (Maxwell). Move **Batch**, and point at a bar: how long is this feature map in memory?
+# (Maxwell). Move **Batch**, and point at a bar to see how long this feature map is in memory.
 #
 # You will be able to
 #
@@ -53,8 +53,8 @@ lesson.predict("09.idle").guess("half", because="both passes use it").revise("ne
 # **Offload** (vDNN: Rhu et al., 2016): while the last reader of a feature map in forward runs, the
 # feature map is copied to the memory of the host, the computer around the GPU. This memory is
 # **pinned**: the operating system does not move it, so the GPU can copy without the processor. In
-# backward the feature map is copied back before its reader runs. This **prefetch** looks ahead as
-# far as the next convolution<sup>C5</sup>. Policy `conv` moves the inputs of convolutions, `all`
+# backward the feature map is copied back before its reader runs. The copy back, the **prefetch**,
+# starts one convolution earlier<sup>C5</sup>. Policy `conv` moves the inputs of convolutions, `all`
 # the inputs of nearly all layers<sup>C6</sup>.
 
 # %% tags=["planned-seconds"]
@@ -69,8 +69,9 @@ lesson.predict("09.host").guess("same").revise("more").reveal()
 # ## When does a copy cost no time?
 #
 # The GPU computes and copies at the same time. A copy starts together with an operation, and the
-# next operation starts when both have ended. This waiting is a **stall**. A **link** moves a number
-# of bytes per second: PCIe 3.0 with 16 lanes reaches 12 GB/s.
+# next operation starts when both have ended. If the copy takes longer than the operation, compute
+# waits: a **stall**. A **link** moves a number of bytes per second: PCIe 3.0 with 16 lanes reaches
+# 12 GB/s.
 
 # %% tags=["planned-seconds"]
 lesson.predict("09.link")
@@ -96,10 +97,10 @@ def waits(nbytes, forward, backward, link):
 step = memlab.training_step(zoo.vgg16(), "sgd", algorithm="implicit-gemm")
 moved = memlab.in_place(memlab.offload(step, "conv"))
 found = memlab.clock(moved, 256, "titan x", "12 GB/s")
-beside = [found.slot(name).seconds for name in ("conv1_2", "backward of conv2_1")]
+hide = [found.slot(name).seconds for name in ("conv1_2", "backward of conv2_1")]
 nbytes = 256 * 64 * 224 * 224 * 4
-print(f"{waits(nbytes, *beside, 12e9):.3f} s of the {found.stalled():.3f} s that compute waits")
-print(f"compute does not wait for conv1_1 from {nbytes / min(beside) / 1e9:.0f} GB/s on")
+print(f"{waits(nbytes, *hide, 12e9):.3f} s of the {found.stalled():.3f} s that compute waits")
+print(f"compute does not wait for conv1_1 from {nbytes / min(hide) / 1e9:.0f} GB/s on")
 
 
 # %% [markdown]
@@ -115,7 +116,7 @@ def offloaded(maps, forward, backward, link, room):
     from itertools import combinations
 
     def wait(n):  # as in waits above
-        return sum(max(0, maps[n] / link - beside[n]) for beside in (forward, backward))
+        return sum(max(0, maps[n] / link - hide[n]) for hide in (forward, backward))
 
     places = range(len(maps))
     every = [go for count in range(len(maps) + 1) for go in combinations(places, count)]
@@ -128,7 +129,7 @@ def offloaded(maps, forward, backward, link, room):
     from itertools import combinations
 
     def wait(n):  # as in waits above
-        return sum(max(0, maps[n] / link - beside[n]) for beside in (forward, backward))
+        return sum(max(0, maps[n] / link - hide[n]) for hide in (forward, backward))
 
     places = range(len(maps))
     every = [go for count in range(len(maps) + 1) for go in combinations(places, count)]

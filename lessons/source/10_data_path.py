@@ -43,9 +43,14 @@ lesson.predict("10.slowest")
 lesson.predict("10.slowest").guess("disk", because="disks are slow").revise("decode").reveal()
 
 # %% [markdown]
+# In an **epoch** every image crosses the link once<sup>A12</sup>. If the device does the
+# **augmentation** (control **Augment**), the images cross as bytes, not as fp32<sup>B7</sup>.
+#
 # A **buffer** is a place for one mini-batch in pinned memory. The **loader** fills it ahead of
-# time: a **prefetch**. The device has as many places, but at most 2. While no images are ready,
-# compute **stalls**. PyTorch: `DataLoader(num_workers=4, pin_memory=True)`.
+# time: a **prefetch**. With 1 buffer the device has 1 place, with 2 or more it has 2. While no
+# images are ready, compute **stalls**. PyTorch:
+# `DataLoader(num_workers=4, pin_memory=True, prefetch_factor=2)` and `x.to("cuda",
+# non_blocking=True)`.
 
 # %% tags=["planned-seconds"]
 lesson.change("10.buffers")
@@ -66,13 +71,21 @@ print(jpeg.decoding())
 # %% [markdown]
 # ## Exercise: when is a step done?
 #
-# **Worked.** A mini-batch takes a time of 3 to load and 5 to compute, in 2 places. **Shapes** and
-# **bytes:** a place holds 128·3·224·224 values of 4 B, or 77.1 MB. **Lifetime:** it is in use from
-# loading until compute has finished. **Peak:** both places are always reserved. Mini-batch 2 needs
-# the place of mini-batch 0, so its loading begins at 8.
+# **Worked.** Each mini-batch takes a time of 3 to load and 5 to compute. There are 2 places.
+# **Shapes** and **bytes:** a place holds 128·3·224·224 values of 4 B, or 77.1 MB. **Lifetime:**
+# here a place is in use from loading to the end of compute; there is no separate place in pinned
+# memory.
+# **Peak:** both places are always reserved. Mini-batch 2 needs the place of mini-batch 0, so its
+# loading begins at 8. The steps end at 8, 13 and 18.
 
 # %% tags=["numbers"]
-{"77.1 MB": "128 * 3 * 224 * 224 * 4"}
+{
+    "77.1 MB": "128 * 3 * 224 * 224 * 4",
+    "13": "__import__('memlab.lesson.content.lesson_10', fromlist=['x'])"
+    ".finished([3] * 3, [5] * 3, 2)[1]",
+    "18": "__import__('memlab.lesson.content.lesson_10', fromlist=['x'])"
+    ".finished([3] * 3, [5] * 3, 2)[2]",
+}
 
 # %% [markdown]
 # **With blanks.** The same for any times and any number of places.
@@ -108,9 +121,8 @@ exercise.check(finished)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Offload (lesson 09) uses the same link.
 # - A mini-batch that does not fit can be computed in parts, by
-#   [accumulating gradients](02_network.ipynb).
+#   [accumulating gradients](02_network.ipynb), as in the case below.
 # - More: [which variables hold a mini-batch?](appendix/leak.ipynb)
 #
 # Sources: A12, B7.
@@ -129,7 +141,6 @@ lesson.predict("10.case").guess("same").reveal()
 #
 # - The slowest part sets the pace. With photos it is often decoding, not the disk.
 # - Buffers hide what is shorter than a step, and make nothing faster.
-# - In an **epoch** every image crosses the link once, in its mini-batch<sup>A12</sup>: as fp32, or
-#   as bytes if the device does the **augmentation**<sup>B7</sup>.
 #
-# Next: [07 In place and sharing](07_sharing.ipynb).
+# Next: [07 In place and sharing](07_sharing.ipynb), or
+# [12 Your own model](12_own_model.ipynb) if you come from lesson 09.

@@ -354,7 +354,8 @@ def case_text(task: ExerciseTask, comparison: AnswerComparison) -> str:
         return f"{_text('returned', name=name, value=answer.shown)} {answer.refused}"
     if task.score is not None and answer.numbers is not None:
         ratio = Fraction(answer.numbers.first) / Fraction(comparison.numbers.first)
-        return _text("choice", name=name, value=answer.shown, ratio=float(ratio))
+        key = "choice_time" if task.timed else "choice"
+        return _text(key, name=name, value=answer.shown, ratio=float(ratio))
     if task.run is not None and answer.numbers is not None:
         wrong, moved = answer.numbers.flat
         return _text("kernel", name=name, wrong=wrong, moved=moved)

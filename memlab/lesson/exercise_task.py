@@ -60,7 +60,8 @@ class ExerciseTask:
     ``plan`` gives the bytes that the planned step has at its peak besides the arguments; if it is
     set, the arrays that the learner's function allocates are measured against it. Floats agree
     within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a choice: the
-    bytes that follow from the returned choice, which are then compared with the least. ``run`` is
+    bytes that follow from the returned choice, which are then compared with the least; with
+    ``timed`` it is the time that follows from the choice. ``run`` is
     for a kernel, which is not called directly: it returns the number of values that the kernel left
     wrong and the bytes that its first warp moved, or None if the kernel did nothing. ``offered``
     are the functions of memlab that the learner may call. ``edge`` is True of a case at the limit
@@ -77,6 +78,7 @@ class ExerciseTask:
     sizes: tuple[int, ...] = SIZES
     plan: Callable[..., int] | None = None
     score: Callable[[Any, Arguments], int] | None = None
+    timed: bool = False
     show_case: Callable[[Arguments], str] = case_in_words
     rel: float = 1e-6
     run: Callable[[Callable[..., Any], Arguments], Any] | None = None

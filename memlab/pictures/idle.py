@@ -112,6 +112,11 @@ class IdleFeatureMaps(Study):
         maps = (stay for stay in self.now.stays() if stay.tensor.role is Role.FEATURE_MAP)
         return [self._row(stay) for stay in maps if stay.tensor.storage.size.per_sample]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all maps together."""
+        return sum(row.nbytes for row in self.rows)
+
     @cached_property
     def share(self) -> float:
         """Idle byte-seconds of all maps as a share of all their byte-seconds (C10)."""
@@ -243,7 +248,10 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
         return idle_maps(now.network, now.batch, now.device, now.asked)
 
     def needs(self, now: State, rows: IdleFeatureMaps) -> Needs:
-        return (ceil(1e9 * rows.now.seconds),)
+        return ceil(1e9 * rows.now.seconds), rows.nbytes
+
+    def card(self, now: State) -> tuple[int, int]:
+        return 0, 0
 
     def question(self, now: State) -> object:
         return now.network, now.device
@@ -268,7 +276,7 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
             Paragraphs([emphasized(maps.finding)], 20),
             Paragraphs(maps.sentences, 13, gap=3),
             _lane(maps, time),
-            _pile(maps, time, scene.now.guess),
+            _pile(maps, time, scene.now.room[1], scene.now.guess),
             Paragraphs(maps.notes, 11, dim=True, gap=6),
             Paragraphs(maps.lines(), drawn=False, gap=1),
             Table(heads, rows, "<>>>>"[: len(heads)], drawn=False, gap=1),
@@ -294,26 +302,30 @@ def _lane(maps: IdleFeatureMaps, time: Time) -> Chart:
                  right=RIGHT, above=32, name=text_of("compute"), gap=8)  # fmt: skip
 
 
-def _pile(maps: IdleFeatureMaps, time: Time, guess: float | None) -> Chart:
-    """Return a chart with a bar for each map, the first at the bottom."""
-    total = sum(row.nbytes for row in maps.rows)
+def _pile(maps: IdleFeatureMaps, time: Time, room: int, guess: float | None) -> Chart:
+    """Return a chart with a bar for each map, the first at the bottom; its height has ``room``
+    bytes."""
     marks: list[Mark] = []
     low = 0
     for row in maps.rows:
-        marks += _bar(maps, row, low, TALL * row.nbytes / total)
-        low += row.nbytes
+        high = min(low + row.nbytes, room)
+        if high > low:
+            marks += _bar(maps, row, low, high, TALL * (high - low) / room)
+        if high > low and high - low < row.nbytes:
+            marks.append(OpenEdge(row.start, min(row.end, time.x.last)))
+        low = high
     if not maps.asked:
-        marks += _number(maps, time, guess)
+        marks += _number(maps, time, room, guess)
     if maps.now.seconds > time.x.last:
-        marks.append(OpenEdge(0, total, "right"))
+        marks.append(OpenEdge(0, min(maps.nbytes, room), "right"))
     above = ABOVE * (not maps.asked)
-    return Chart(time.x, Scale(0, total), marks, TALL, time.axis, left=LEFT, right=RIGHT,
+    return Chart(time.x, Scale(0, room), marks, TALL, time.axis, left=LEFT, right=RIGHT,
                  above=12 + above, name=text_of("unused"))  # fmt: skip
 
 
-def _bar(maps: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator[Mark]:
+def _bar(maps: IdleFeatureMaps, row: IdleRow, low: int, high: int, tall: float) -> Iterator[Mark]:
     """Yield the marks of a map, with its name where the bar is thick enough."""
-    high, edge = low + row.nbytes, 0.8 if tall > 3 else 0.2
+    edge = 0.8 if tall > 3 else 0.2
     if maps.asked:
         fact = Fact(
             row.name, nbytes=row.nbytes, more=text_of("seconds", seconds=duration(row.alive))
@@ -333,10 +345,10 @@ def _bar(maps: IdleFeatureMaps, row: IdleRow, low: int, tall: float) -> Iterator
         yield ChartText(0, (low + high) / 2, row.name, 12, "end", dx=-10, dy=4)
 
 
-def _number(maps: IdleFeatureMaps, time: Time, guess: float | None) -> Iterator[Mark]:
+def _number(maps: IdleFeatureMaps, time: Time, room: int, guess: float | None) -> Iterator[Mark]:
     """Yield the marks at the upper right of the pile: the idle share in digits, and as a bar beside
     the guess."""
-    end, top = time.x.last, 1.0 * sum(row.nbytes for row in maps.rows)
+    end, top = time.x.last, 1.0 * room
     left, pixel = end - NUMBER * time.pixel, top / TALL
     used, digits = left + (1 - maps.share) * (end - left), maps.number
     top += ABOVE * pixel

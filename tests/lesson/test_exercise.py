@@ -111,6 +111,15 @@ def test_any_choice_with_the_least_score_is_right(seed):
     assert re.search(r"There kept returned [01]\. That takes [12]\.\d{3} times as", str(largest))
 
 
+def test_a_choice_that_is_scored_in_seconds_is_told_in_time():
+    report = check(
+        lambda batch, sides: sides.index(max(sides)), replace(CHOICE, timed=True), seed=0
+    )
+    assert re.search(r"the step takes [12]\.\d{3} times as long as with the best", str(report))
+    assert "memory" not in str(report)
+    assert tasks()["09.offloaded"].timed
+
+
 def test_what_is_no_choice_is_refused_with_its_reason():
     report = check(returns(7), CHOICE)
     assert "There kept returned 7. A choice is 0 or 1, got 7." in str(report)

@@ -186,10 +186,14 @@ def until_it_fits(maps, room, key):
     return gone
 
 
-def least_delay(maps, ways, link, room):
+def that_fit(maps, room):
     places = range(len(maps))
     every = [chosen for n in range(len(maps) + 1) for chosen in combinations(places, n)]
-    fit = [list(chosen) for chosen in every if leaves(maps, chosen) <= room]
+    return [list(chosen) for chosen in every if leaves(maps, chosen) <= room]
+
+
+def least_delay(maps, ways, link, room):
+    fit = that_fit(maps, room)
     return min(fit, key=lambda chosen: sum(delay(maps, ways, link, n) for n in chosen))
 
 
@@ -442,6 +446,9 @@ ZOO: dict[str, dict[str, Any]] = {
         ),
         "way_out": lambda maps, forward, backward, link, room: least_delay(
             maps, (forward,), link, room
+        ),
+        "fewest_bytes": lambda maps, room, **a: min(
+            that_fit(maps, room), key=lambda chosen: sum(maps[n] for n in chosen)
         ),
     },
     "10.finished": {

@@ -10,7 +10,7 @@ import memlab
 from memlab import hardware, views
 from memlab.errors import InputError
 from memlab.pictures.draw.labels import ChartText, Label
-from memlab.pictures.draw.marks import OpenEdge
+from memlab.pictures.draw.marks import OpenEdge, Rect
 from memlab.pictures.idle import idle_maps
 from memlab.pictures.offload.streams import OffloadTimeline, offloaded
 from memlab.pictures.values.step_recipe import network_of
@@ -269,3 +269,20 @@ def test_a_larger_device_has_its_memory_and_its_link_in_the_picture() -> None:
 def test_a_link_that_is_given_with_the_device_is_taken() -> None:
     view: Any = views.offload(device="h100", link="3 GB/s", budget="16 GB")
     assert (view.link, view.budget) == (3 * GB, 16 * GB)
+
+
+def test_bars_of_idle_maps_shrink_in_both_directions() -> None:
+    view: Any = views.idle("vgg16", 256)
+    wide, tall = first_bar(view)
+    view.batch = 128
+    assert first_bar(view) == pytest.approx((wide / 2, tall / 2), rel=0.05)
+    assert not any(isinstance(mark, OpenEdge) for mark in charts(view)[1].marks)
+    view.batch = 1024
+    assert {m.side for m in charts(view)[1].marks if isinstance(m, OpenEdge)} == {"top", "right"}
+
+
+def first_bar(view: Any) -> tuple[float, float]:
+    """Seconds and bytes of the lowest bar, as shares of their axes."""
+    chart = charts(view)[1]
+    bar = next(m for m in chart.marks if isinstance(m, Rect) and m.fact)
+    return (bar.x1 - bar.x0) / chart.x.last, (bar.y1 - bar.y0) / chart.y.last

@@ -234,3 +234,13 @@ def test_an_area_is_as_large_as_its_bytes(augment: str) -> None:
     areas = {round((m.x1 - m.x0) * (m.y1 - m.y0) / m.fact.nbytes, 12) for m in full}
     assert len(areas) == 1
     assert len({m.fact.nbytes for m in full}) == 2
+
+
+@pytest.mark.parametrize("batch", [128, 64])
+def test_with_a_smaller_batch_the_same_operation_runs_at_the_moment(batch: int) -> None:
+    view: Any = views.path("resnet50", 256, 0, disk=7, device="rtx 4090")
+    before = view.rows.at(view._path_layout(view.scene()).now).partition(": ")[2]
+    view.batch = batch
+    now = view._path_layout(view.scene()).now
+    assert view.rows.at(now).partition(": ")[2] == before
+    assert "C (99 % there)" in before

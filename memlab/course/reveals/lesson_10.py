@@ -1,4 +1,4 @@
-"""Picture under the answer of lesson 10."""
+"""Pictures under the answers of lesson 10."""
 
 from __future__ import annotations
 
@@ -15,4 +15,14 @@ def in_turn(turn: Attempt) -> DataPathView:
     return path(
         n["network"], n["batch"], 0, disk=SSD, device=n["device"], files="jpeg",
         workers=n["workers"], only=("workers", "buffers", "augment"),
+    )  # fmt: skip
+
+
+@reveal("10.buffers")
+def buffered(turn: Attempt) -> DataPathView:
+    """Path with two buffers; their number and that of the workers can be changed."""
+    n = turn.numbers
+    return path(
+        n["network"], n["batch"], 2, disk=SSD, device=n["device"], files="jpeg",
+        workers=n["workers"], only=("workers", "buffers"),
     )  # fmt: skip

@@ -17,6 +17,7 @@ from memlab import units
 from memlab.assemble.step import training_step
 from memlab.clocks.streams import IN, OUT, Schedule, clock
 from memlab.errors import InputError, shorten
+from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson import returned_values
 from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
@@ -158,16 +159,25 @@ def _falls(n: Numbers) -> int:
 def host(n: Numbers) -> Truth:
     """Answer of 09.host: bytes in the host's memory, compared with the bytes saved on the device
     (C5, C7)."""
-    ledger, saved = plan(_moved(n["network"], n["policy"])), _falls(n)
-    there = ledger.peak(n["batch"], HOST)
+    plain, ledger = plan(in_place_step(n["network"])), plan(_moved(n["network"], n["policy"]))
+    saved, there = _falls(n), ledger.peak(n["batch"], HOST)
+    before, peak = plain.peak_at(n["batch"]), ledger.peak_at(n["batch"])
+    less = before.nbytes - _inside(ledger, before.row.name, n["batch"])
     told = {
         "there": three_digits(there), "saved": three_digits(saved),
-        "peak": three_digits(ledger.peak(n["batch"])), "at": ledger.peak_at(n["batch"]).row.name,
-        "before": plan(in_place_step(n["network"])).peak_at(n["batch"]).row.name,
+        "peak": three_digits(peak.nbytes), "at": peak.row.name, "before": before.row.name,
+        "less": three_digits(less),
+        "still": three_digits(ledger.timeline(n["batch"], HOST)[peak.index]),
     }  # fmt: skip
     ratio = Fraction(there, saved) if saved else Fraction(2)
     alike = Fraction(19, 20) < ratio < Fraction(21, 20)
     return Truth("same" if alike else "more" if ratio > 1 else "less", seen=told)
+
+
+def _inside(ledger: Ledger, operation: str, batch: int) -> int:
+    """Bytes of the device while an operation runs."""
+    at = next(number for number, row in enumerate(ledger.rows) if row.name == operation)
+    return ledger.timeline(batch)[at]
 
 
 # -- the link -----------------------------------------------------------------------------------
@@ -357,12 +367,12 @@ _OFFLOAD_SLIPS: dict[str, Slip] = {
     "largest": _in_order(lambda a, n: -a["maps"][n]),
     "shortest": _in_order(waits),
     "way_out": _by("forward"),
+    "fewest_bytes": _with(lambda a: max(choices(a), key=lambda c: stays(a, c))),
 }
 _OFFLOAD_TRAPS: dict[str, Slip] = {
     "way_back": _by("backward"),
     "longer_way": _with(lambda a: min(choices(a), key=lambda c: sum(_longer(a, n) for n in c))),
     "per_byte": _in_order(lambda a, n: waits(a, n) / a["maps"][n]),
-    "fewest_bytes": _with(lambda a: max(choices(a), key=lambda c: stays(a, c))),
 }
 
 
@@ -386,7 +396,7 @@ def _score(given: Any, a: Arguments) -> int:
 
 
 @task("09.offloaded", lambda chance, size: drawn(chance, min(1 + size // 2, MOST)),
-      slips=_OFFLOAD_SLIPS, traps=_OFFLOAD_TRAPS, score=_score,
+      slips=_OFFLOAD_SLIPS, traps=_OFFLOAD_TRAPS, score=_score, timed=True,
       edge=lambda a: not a["room"], seconds=3)  # fmt: skip
 def offloaded(
     maps: list[int], forward: list[float], backward: list[float], link: int, room: int

@@ -15,7 +15,7 @@ import numpy as np
 
 from memlab import formats, hardware, units
 from memlab.arrays import Column
-from memlab.clocks.data_path import DECODED, PathPlan
+from memlab.clocks.data_path import DECODED, JPEG, PathPlan
 from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
@@ -98,9 +98,20 @@ def _draw_path(chance: Random) -> Numbers:
 
 def _words(n: Numbers) -> dict[str, object]:
     many = n["workers"] > 1
-    workers = f"{n['workers']} worker processes" if many else "one worker process"
+    rate = f"{DECODED} images/s"
+    workers = (
+        f"{n['workers']} worker processes decode {rate} each"
+        if many
+        else (f"one worker process decodes {rate}")
+    )
     device = hardware.find(n["device"]).title.partition(",")[0]
-    return {**with_label(n), "device": device, "workers": workers, "disk": SSD}
+    return {
+        **with_label(n),
+        "device": device,
+        "workers": workers,
+        "disk": SSD,
+        "file": f"{JPEG // 1000} kB",
+    }
 
 
 @topic("10.slowest", AnswerKind.CHOICE,
@@ -113,7 +124,7 @@ def slowest(n: Numbers) -> Truth:
     path = _path(n, 0)
     seconds = {name: path.parts[part] for name, part in _PARTS_OF_PATH.items()}
     told = {name: f"{1000 * value:.3g}" for name, value in seconds.items()}
-    told |= {"rate": f"{float(f'{path.batch / path.compute:.3g}'):,.0f}", "decoded": str(DECODED)}
+    told |= {"rate": f"{path.batch / path.compute:,.0f}", "decoded": str(DECODED)}
     return Truth(max(seconds, key=lambda name: seconds[name]), seen=told)
 
 
