@@ -155,10 +155,11 @@ def left(n: Numbers) -> Truth:
 
     steps = [_step(n["size"], way) for way in WAYS]
     whole, rest = map(_workspace, steps)
+    was, now = (step.ops[plan(step).peak_at(1).index].layer for step in steps)
     before, after = (run(step, 1, device="cuda") for step in steps)
     right = {whole: "matrix", 0: "none"}.get(rest, "tiles")
-    told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}",
-            "after": f"{after.peak:,}", "residual": before.residual + after.residual}  # fmt: skip
+    told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}", "was": was,
+            "after": f"{after.peak:,}", "now": now}  # fmt: skip
     return Truth(right, seen=told)
 
 
