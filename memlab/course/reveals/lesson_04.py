@@ -12,7 +12,7 @@ from memlab.pictures.warp_memory import WarpMemory, warp_memory
 @reveal("04.warp")
 def both_orders(turn: Attempt) -> WarpMemory:
     """Sectors that a warp moves along a row and down a column of the matrix."""
-    return warp_memory(*LAYER, format=turn.numbers["format"], only=("stride", "warp"))
+    return warp_memory(*LAYER, format=turn.numbers["format"], only=("stride",))
 
 
 @reveal("04.tile")
