@@ -93,7 +93,7 @@ views.shared_tile(4, counted=False, only=("step",))
 lesson.predict("04.tile")
 
 # %% tags=["solution", "picture-tile"]
-lesson.predict("04.tile").guess(256, because="a tile has 256 values").revise(16).reveal()
+lesson.predict("04.tile").guess(16, because="a tile has 16 values").revise(4).reveal()
 
 # %% [markdown]
 # ## What is a tile filled from?

@@ -107,10 +107,11 @@ _TIMES = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128
 
 
 def _draw_tile(chance: Random) -> Numbers:
-    return {"kernels": chance.choice((64, 128, 192, 256)), "tile": chance.choice((4, 8, 32))}
+    kernels, side = chance.choice(((16, 4), (16, 8), (12, 3), (12, 4)))
+    return {"kernels": kernels, "tile": side}
 
 
-@topic("04.tile", AnswerKind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, counted=True,
+@topic("04.tile", AnswerKind.TIMES, {"kernels": 8, "tile": 4}, _draw_tile, counted=True,
        stops=_TIMES,
        gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
