@@ -117,9 +117,9 @@ lesson.predict("03.tile")
 lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# The picture under the answer is measured on your machine. Follow its line from right to left:
-# does the time fall too? Two points copy no input value: which of them is fast? A text says that
-# direct convolution is slow, so it is lowered.<sup>A14</sup> Which of the two points does it mean?
+# In the picture under the answer, follow the line from right to left. Does the time fall too? Two
+# points copy no input value: which of them is fast? A text says that direct convolution is slow, so
+# it is lowered.<sup>A14</sup> Which point does it mean?
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
 # [is more workspace faster?](appendix/workspace.ipynb)
@@ -183,9 +183,8 @@ lesson.predict("03.case").guess("copy").revise("same").reveal()
 # - Lowering writes k² copies of the input, each 1/s² of it with same padding. A 1·1 window with
 #   stride 1 needs no copy.
 # - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: each one lives in 1 operation.
-# - Must a 3·3 convolution copy its input nine times? No: the copies need not exist together, or at
-#   all. They are made for one large matrix product. A tile or an offset table gives the same result
-#   with a small part of the workspace.
+# - The copies are made for one matrix product. They need not exist together, or at all: a tile or
+#   an offset table gives the same result with a small part of the workspace.
 #
 # Next: [04 Lowering on CUDA](04_cuda.ipynb), which is optional, or
 # [05 Mini-batch and vectors](05_vectors.ipynb).

@@ -76,7 +76,7 @@ print(row.copy_to_host()[:, :8])
 lesson.predict("04.warp")
 
 # %% tags=["solution", "picture-warp"]
-lesson.predict("04.warp").guess(1, because="the same 32 values are stored").revise(32).reveal()
+lesson.predict("04.warp").guess(1, because="the same 32 values are stored").revise(8).reveal()
 
 # %% [markdown]
 # ## How much does a shared tile save?
