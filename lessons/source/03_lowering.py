@@ -70,8 +70,7 @@ lesson.predict("03.whole").guess(9).revise("2").reveal()
 # %% [markdown]
 # ## Must the whole copy exist?
 #
-# This is lowering, in Numba. Each `lowered[c, ky, kx]` is one channel of the padded image, shifted.
-# The copies of all channels are stacked:
+# Lowering in Numba: each `lowered[c, ky, kx]` is one channel of the padded image, shifted.
 
 # %%
 import numpy as np
