@@ -6,7 +6,7 @@
 # %%
 from memlab import lesson, units, views
 
-views.shifted_copies("vgg16", "conv3_2", step=1, only=("step",))
+views.shifted_copies("vgg16", "conv3_2", step=1, free=False, only=("step",))
 
 # %% [markdown]
 # To compute one output value, a convolution needs all values in its window, here 3·3. Lowering
@@ -70,8 +70,7 @@ lesson.predict("03.whole").guess(9).revise("2").reveal()
 # %% [markdown]
 # ## Must the whole copy exist?
 #
-# This is lowering, in Numba. Each `lowered[c, ky, kx]` is one channel of the padded image, shifted.
-# The copies of all channels are stacked:
+# Lowering in Numba: each `lowered[c, ky, kx]` is one channel of the padded image, shifted.
 
 # %%
 import numpy as np
@@ -117,9 +116,9 @@ lesson.predict("03.tile")
 lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# Follow the curve to the smallest workspace. Does the time fall too? A text says that direct
-# convolution is slow, so it is lowered.<sup>A14</sup> Which point of the curve does the text mean?
-# Which other point copies nothing?
+# In the picture under the answer, follow the line from right to left. Does the time fall too? Two
+# points copy no input value: which of them is fast? A text says that direct convolution is slow, so
+# it is lowered.<sup>A14</sup> Which point does it mean?
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
 # [is more workspace faster?](appendix/workspace.ipynb)
@@ -145,7 +144,7 @@ exercise.show()
 
 # %% tags=["stub"]
 def lowered_bytes(batch, channels, size, k, stride, pad):
-    rows = ...  # at how many places does a window of k stop?
+    rows = ...  # in how many rows is there a window?
     return None  # replace None
 
 
@@ -183,8 +182,8 @@ lesson.predict("03.case").guess("copy").revise("same").reveal()
 # - Lowering writes k² copies of the input, each 1/s² of it with same padding. A 1·1 window with
 #   stride 1 needs no copy.
 # - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: each one lives in 1 operation.
-# - The copy is made for one large matrix product. A tile or an offset table gives the same result
-#   with a small part of the bytes.
+# - The copies are made for one matrix product. They need not exist together, or at all: a tile or
+#   an offset table gives the same result with a small part of the workspace.
 #
 # Next: [04 Lowering on CUDA](04_cuda.ipynb), which is optional, or
 # [05 Mini-batch and vectors](05_vectors.ipynb).

@@ -11,8 +11,9 @@ views.warp_memory("vgg16", "conv1_2", order="row", only=("stride", "warp"))
 
 # %% [markdown]
 # On a GPU, the 32 **threads** of a warp access memory at the same moment. The memory moves whole
-# sectors (framed), even if a thread needs only one value of a sector (filled). Move **Warp**. Then
-# set **Stride** to 2: how much of what moves is used?
+# sectors (framed), even if a thread needs only one value of a sector (filled). Move **Warp**
+# through one row of the output: when do its loads move more bytes? Then set **Stride** to 2: how
+# much of what moves is used?
 #
 # You will be able to
 #
@@ -65,9 +66,9 @@ print(row.copy_to_host()[:, :8])
 # %% [markdown]
 # `shift[(1, 3), (32, 1)]` starts 1·3 blocks of 32·1 threads. Every 32 threads with successive
 # numbers are a **warp**. Here the threads of a warp store 32 values side by side in a row of the
-# matrix. In a loop over a window, the next value is the next one of the same window. If threads
-# follow this order, the 32 threads of a warp store down a column of the matrix. In `conv1_2` of
-# VGG-16, neighbours in a column are 200,704 B apart.
+# matrix. A CPU loop often goes through one window, value by value. A window is a column of the
+# matrix. If thread 1 takes the second value of the window, thread 2 the third, and so on, the warp
+# stores down a column. In `conv1_2` of VGG-16, neighbours in a column are 200,704 B apart.
 #
 # Each **sector** has 32 B and begins at a multiple of 32. Storing one value moves its whole sector.
 
@@ -75,7 +76,7 @@ print(row.copy_to_host()[:, :8])
 lesson.predict("04.warp")
 
 # %% tags=["solution", "picture-warp"]
-lesson.predict("04.warp").guess(1, because="the same 32 values are stored").revise(32).reveal()
+lesson.predict("04.warp").guess(1, because="the same 32 values are stored").revise(8).reveal()
 
 # %% [markdown]
 # ## How much does a shared tile save?
@@ -92,7 +93,7 @@ views.shared_tile(4, counted=False, only=("step",))
 lesson.predict("04.tile")
 
 # %% tags=["solution", "picture-tile"]
-lesson.predict("04.tile").guess(256, because="a tile has 256 values").revise(16).reveal()
+lesson.predict("04.tile").guess(16, because="a tile has 16 values").revise(4).reveal()
 
 # %% [markdown]
 # ## What is a tile filled from?
@@ -124,7 +125,8 @@ loads = views.warp_memory("vgg16", "conv1_2").rows.row.load.addresses
 print(f"bytes {loads[0]} to {loads[-1]}: sectors {loads[0] // 32} to {loads[-1] // 32}")
 
 # %% [markdown]
-# These are 5 sectors of 32 B: because kx is 0, the first value lies in the sector before.
+# These are 5 sectors of 32 B. With kx = 0 and padding 1, the loads begin 4 B before byte 128, where
+# a sector begins. So they touch one more sector.
 # **Lifetime:** a tile lives as long as its block, and the matrix as long as its operation.
 # **Peak:** tiles are on the chip, so they never count for the peak.
 #
@@ -171,7 +173,8 @@ image = np.random.default_rng(0).random((2, 4, 16), np.float32)
 lowered = cuda.to_device(np.zeros((2, 3, 3, 4, 16), np.float32))
 cuda.jit(lower)[36, 32](cuda.to_device(image), lowered, 3, 1)
 due = memlab.kernels.im2col(image[None], 3, pad=1)
-print("equal:", np.array_equal(lowered.copy_to_host().ravel(), due.ravel()))
+equal = np.array_equal(lowered.copy_to_host().ravel(), due.ravel())
+print("equal: True" if equal else "Not equal. Complete `lower` first.")
 
 # %% [markdown]
 # ## What this lesson leaves out
@@ -189,7 +192,7 @@ print("equal:", np.array_equal(lowered.copy_to_host().ravel(), due.ravel()))
 lesson.predict("04.case")
 
 # %% tags=["solution"]
-lesson.predict("04.case").guess("neither").revise("time").reveal()
+lesson.predict("04.case").guess("no").revise("sixth").reveal()
 
 # %% [markdown]
 # ## Key points

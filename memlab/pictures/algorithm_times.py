@@ -43,6 +43,8 @@ PITCH = 40
 """Pixels from bar to bar."""
 DROPS = sorted((*range(-8, -290, -14), *range(20, 290, 14)), key=lambda drop: abs(drop + 5))
 """Distances of a name below its point in pixels, the nearest first, above before below."""
+ALIKE = 5
+"""Percent of the least time within which no algorithm is called the fastest one."""
 LONG = 10
 """Ratio of longest to least time up to which the axis of time begins at 0."""
 
@@ -84,6 +86,15 @@ class Algorithms(Recordable):
         return min(self.own, key=lambda timed: timed.seconds)
 
     @property
+    def alike(self) -> list[Timing]:
+        """Timings within ``ALIKE`` percent of the fastest, from the least time on: their order may
+        change from run to run."""
+        most = self.fastest.seconds * (1 + ALIKE / 100)
+        return sorted(
+            (timed for timed in self.own if timed.seconds <= most), key=lambda timed: timed.seconds
+        )
+
+    @property
     def joined(self) -> list[Timing]:
         """Timings of the algorithms that lower ever smaller pieces, from the whole batch to
         none."""
@@ -101,25 +112,32 @@ class Algorithms(Recordable):
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the fastest algorithm, and on the one with the largest workspace or else the
-        slowest."""
+        """Sentences on the fastest algorithms, and on the one with the largest workspace or else
+        the slowest."""
         best, other = self.fastest, max(self.own, key=lambda timed: timed.workspace or 0)
-        best_values = {
-            "name": best.name,
-            "time": duration(best.seconds),
-            "workspace": workspace(best),
-        }
-        first = strings.get("speed.least", **best_values)
+        if len(self.alike) > 1:
+            return [self._alike, *([] if other in self.alike else [self._amounts(other)])]
+        first = strings.get("speed.least", **_figures(best))
         if other.workspace == best.workspace:
             other = max(self.own, key=lambda timed: timed.seconds)
         less, more = best.workspace or 0, other.workspace or 0
         if (other.seconds, more) == (best.seconds, less):
             return [first]
-        values = {"name": other.name, "ratio": self.against(other)}
         if 0 < less < more:
+            values = {"name": other.name, "ratio": self.against(other)}
             return [first, strings.get("speed.most", **values, bytes=ratio(more / less))]
-        amounts = {"time": duration(other.seconds), "workspace": workspace(other)}
-        return [first, strings.get("speed.most_amount", **values, **amounts)]
+        return [first, self._amounts(other)]
+
+    @property
+    def _alike(self) -> str:
+        """Sentence on the fastest algorithms, where their times are alike."""
+        *names, last = [strings.get("speed.alike_each", **_figures(each)) for each in self.alike]
+        joined = strings.get("speed.alike_last", names=", ".join(names), last=last)
+        return strings.get("speed.alike", percent=ALIKE, names=joined)
+
+    def _amounts(self, timed: Timing) -> str:
+        """Return a sentence on the time and the workspace of an algorithm."""
+        return strings.get("speed.most_amount", **_figures(timed), ratio=self.against(timed))
 
     @property
     def along(self) -> list[str]:
@@ -378,6 +396,11 @@ def _decades(sizes: list[int]) -> LogScale:
 def _amount(across: LogScale, timed: Timing) -> float:
     """Return the place of a timing's workspace on the axis of bytes."""
     return timed.workspace or across.values[0]
+
+
+def _figures(timed: Timing) -> dict[str, str]:
+    """Return name, time and workspace of a timing in words."""
+    return {"name": timed.name, "time": duration(timed.seconds), "workspace": workspace(timed)}
 
 
 def _round(seconds: float) -> str:

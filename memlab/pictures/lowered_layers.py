@@ -20,7 +20,7 @@ from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, bytes_over
 from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
-from memlab.pictures.live.setting import Range, Setting, State
+from memlab.pictures.live.setting import Checkbox, Range, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
@@ -128,6 +128,7 @@ class LoweredLayers(View[LayerBytes]):
         write=lambda network: repr(name_of(network)),
     )
     batch = Range(1, MOST, doc="the mini-batch size", default=32, stops=BATCHES, code="always")
+    numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 
     def study(self, now: State) -> LayerBytes:
         if not convolutions(now.network):
@@ -148,7 +149,7 @@ class LoweredLayers(View[LayerBytes]):
         first, *others = rows.sentences
         blocks = [Paragraphs([f"{rows.title}.", *rows.sentences], drawn=False),
                   Paragraphs(first, 16, bold=True, told=False), _legend(rows), _chart(rows),
-                  Paragraphs(others, 13, told=False), _table(rows)]  # fmt: skip
+                  Paragraphs(others, 13, told=False), _table(rows, scene.now.numbers)]  # fmt: skip
         return Page(rows.title, blocks, scene.width, self.says(scene), titled=False)
 
 
@@ -166,8 +167,10 @@ def _legend(rows: LayerBytes) -> Key:
 def _chart(rows: LayerBytes) -> Chart:
     """Return the bars of all layers on one axis of bytes."""
     axis = Axis(text_of("axis", network=rows.network.label), labels=False, grid=False, ticks=())
-    return Chart(Scale(0, len(rows.nodes)), bytes_over(max(rows.matrices)), list(_marks(rows)),
-                 HIGH, axis, Axis(), gap=6, left=60)  # fmt: skip
+    up = bytes_over(max(rows.matrices))
+    ends = Axis(ticks=(up.ticks[0], up.ticks[-1]))
+    return Chart(Scale(0, len(rows.nodes)), up, list(_marks(rows)), HIGH, axis, ends, gap=6,
+                 left=60)  # fmt: skip
 
 
 def _marks(rows: LayerBytes) -> Iterator[Mark]:
@@ -182,7 +185,7 @@ def _marks(rows: LayerBytes) -> Iterator[Mark]:
         yield Rect(at + MIDDLE, at + RIGHT, 0, copy or read, look, edge=0.5, fact=fact)
 
 
-def _table(rows: LayerBytes) -> Table:
+def _table(rows: LayerBytes, drawn: bool) -> Table:
     """Return a table of the windows: how many layers have it, what they read and copy."""
     cells = []
     for kind in dict.fromkeys(map(_window, rows.nodes)):
@@ -190,7 +193,7 @@ def _table(rows: LayerBytes) -> Table:
         read, copied = (sum(sizes[n] for n in found) for sizes in (rows.inputs, rows.copies))
         cells.append([kind, f"{len(found)}", _size(read), _size(copied)])
     heads = [text_of(f"table.{head}") for head in ("window", "count", "read", "copied")]
-    return Table(heads, cells, "<>>>", gap=8)
+    return Table(heads, cells, "<>>>", drawn=drawn, gap=8)
 
 
 def _size(nbytes: int) -> str:

@@ -205,11 +205,17 @@ class Warp:
         names = ("number", "c", "ky", "kx", "oy", "ox")
         ends = (self.threads[0], self.threads[-1])
         threads = [text_of("thread", **{n: getattr(end, n) for n in names}) for end in ends]
-        idle = WARP - len(self.threads)
-        padding = len(self.threads) - len(self.load.accesses)
-        few = [text_of(key, count=n) for key, n in (("idle", idle), ("padding", padding)) if n]
-        return [text_of("which", order=order, number=f"{self.number:,}", costs=costs),
-                " ".join([*threads, *few])]  # fmt: skip
+        told = " ".join([*threads, *filter(None, [self.idle])])
+        return [text_of("which", order=order, number=f"{self.number:,}", costs=costs), told]
+
+    @property
+    def idle(self) -> str:
+        """Sentences on the threads without a value and on those in the padding; empty if there are
+        none."""
+        counts = {"idle": WARP - len(self.threads),
+                  "padding": len(self.threads) - len(self.load.accesses)}  # fmt: skip
+        return " ".join(text_of(f"{key}_1" if n == 1 else key, count=n)
+                        for key, n in counts.items() if n)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,6 +354,19 @@ def inner(node: Node, order: str) -> int:
     return min(inner_warp, warps(node, order) - 1)
 
 
+def near(node: Node) -> list[int]:
+    """Return the numbers of the warps that a slider stops at: in row order, one of the first output
+    row, which lies in the padding, and those of the next row or rows, for each kx."""
+    _, high, wide = matrix(node)
+    x = lanes(node)
+    across, down = -(-wide // x), -(-high * x // WARP)
+    firsts = [(kx * down + min(1, down - 1)) * across for kx in range(conv(node).kernel)]
+    beside = [first + n for first in firsts for n in range(across)]
+    most = min(warps(node, order) for order in ORDERS) - 1
+    first = [1] if across > 1 else []
+    return sorted({*first, *(number for number in beside if number <= most)})
+
+
 def lanes(node: Node) -> int:
     """Return how many threads of a warp stand side by side in one row of the output.
 
@@ -437,6 +456,7 @@ class WarpMemory(View[Warps]):
         lambda now: _warps(now).last,
         doc="its number, counted from 0; in each order one that no padding reaches if not given",
         default=None,
+        stops=lambda now: near(_warps(now).node),
         at=lambda now: _warps(now).row.number,
         box=True,
         follows=["stride"],
@@ -472,6 +492,7 @@ class WarpMemory(View[Warps]):
             Paragraphs([[(warps.headline, True)]], 20, told=False, gap=3),
             Paragraphs(text_of("see"), 13, told=False),
             _sides(scene.width, [_side(warps, was, name) for name in SIDES]),
+            *_idle(warps),
             Paragraphs([warps.sentences[0], *paragraphs], drawn=False),
             Paragraphs(paragraphs, told=False, drawn=listed, gap=14),
             _sides(scene.width, [_line_tables(warps, name, listed) for name in SIDES]),
@@ -485,6 +506,13 @@ warp_memory = maker(WarpMemory)
 def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
     """Return loads and stores beside each other, or below each other on a narrow page."""
     return SideBySide([(side, 1) for side in sides]) if width >= NARROW else Below(sides)
+
+
+def _idle(warps: Warps) -> Iterator[PageBlock]:
+    """Yield the sentences on threads without access, where one order is shown and it has some."""
+    warp, *others = warps.shown.values()
+    if warp.idle and not others:
+        yield Paragraphs(warp.idle, 13, gap=10, told=False)
 
 
 # -- loads, or stores -----------------------------------------------------------------------------

@@ -79,17 +79,25 @@ def test_every_algorithm_has_words_for_what_it_does() -> None:
 
 def test_the_fastest_is_named_and_the_largest_workspace_beside_it() -> None:
     assert AlgorithmTimes(FALLING).sentences == [
-        "Fastest: im2col-tile, 35.0 ms, with 130 kB of workspace.",
-        "im2col-batch takes 1.26 times as long and 892 times as much workspace.",
+        "Fastest, within 5 %: im2col-tile (35.0 ms, 130 kB) and offsets (36.5 ms, 144 B).",
+        "im2col-batch takes 44.0 ms, 1.26 times as long, with 116 MB of workspace.",
     ]
-    assert AlgorithmTimes(ALGORITHMS["pointwise"]).sentences == [
-        "Fastest: im2col-batch, 2.00 ms, with 0 B of workspace.",
-        "im2col-tile takes 2.00 ms, 1.00 times as long, with 12.3 kB of workspace.",
-    ]
+    assert AlgorithmTimes(ALGORITHMS["left edge"]).sentences[1] == (
+        "im2col-batch takes 1.56 times as long and 523 times as much workspace."
+    )
     assert AlgorithmTimes(ALGORITHMS["slow"]).sentences[1] == (
         "direct takes 972 ms, 25.2 times as long, with 0 B of workspace."
     )
     assert len(AlgorithmTimes(ALGORITHMS["same"]).sentences) == 1
+
+
+def test_no_algorithm_is_the_fastest_where_two_are_within_5_percent() -> None:
+    found = AlgorithmTimes(compared(("direct", 0, 1.0), ("im2col-tile", 9, 1.06)))
+    assert found.sentences[0].startswith("Fastest: direct, ")
+    found = AlgorithmTimes(compared(("direct", 0, 1.04), ("im2col-tile", 9, 1.0)))
+    assert found.sentences == [
+        "Fastest, within 5 %: im2col-tile (1.00 s, 9 B) and direct (1.04 s, 0 B)."
+    ]
 
 
 def test_a_rival_is_not_the_fastest_algorithm() -> None:

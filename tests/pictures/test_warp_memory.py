@@ -23,11 +23,12 @@ from memlab.pictures.warp_memory import (
     Warp,
     Warps,
     moved,
+    near,
     span,
     warp_memory,
     warps,
 )
-from tests.pictures.shown import send
+from tests.pictures.shown import drawn, send
 from tests.pictures.test_pages import flat, numerals
 
 simulated = pytest.mark.skipif(not on_device.target().simulated, reason="a GPU logs no accesses")
@@ -186,7 +187,29 @@ def test_a_warp_in_the_padding_loads_nothing():
     assert found.row.load.moved == found.row.load.used == 0
     assert found.row.load.lines == []
     assert "Loads move nothing." in " ".join(found.sentences)
-    assert "32 are in the padding" in " ".join(found.sentences)
+    assert "32 threads are in the padding" in " ".join(found.sentences)
+
+
+def test_the_slider_stops_where_the_loads_differ():
+    view = warp_memory(VGG, "conv1_2", order="row")
+    loads = {}
+    for number in near(view.rows.node):
+        view.warp = number
+        loads[number] = view.rows.row.load.moved
+        assert view.rows.row.idle in drawn(view) or not view.rows.row.idle
+    assert len(loads) <= 25
+    assert set(loads.values()) == {0, 128, 160}
+    assert [loads[number] for number in (1, 7, 8)] == [0, 128, 160]
+
+
+@pytest.mark.parametrize("layer", ["conv1_1", "conv3_1", "conv5_1"])
+@pytest.mark.parametrize("stride", [1, 2, 4])
+def test_the_slider_stands_for_every_warp(layer, stride):
+    view = warp_memory(VGG, layer, stride=stride)
+    ends = view.settings["warp"].ends(view.state)
+    for number in (0, 1, 2, 5, view.rows.last):
+        view.warp = min(number, view.rows.last)
+        assert ends[0] <= view.settings["warp"].where(view.state) <= ends[1]
 
 
 def test_the_first_warp_that_is_shown_has_no_padding():
@@ -304,14 +327,17 @@ def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
 def test_the_controls_change_what_is_shown():
     view = warp_memory()
     assert [found.number for found in view.rows.orders.values()] == [8, 4050]
+    stops = near(view.rows.node)
     shown = send(view, warp=9)
-    assert (shown["shown"], view.rows.column.number) == (9, 9)
+    assert (shown["shown"], view.rows.column.number) == (9, stops[9])
     shown = send(view, stride="2")
     assert shown["state"] == "2|5|288|128|352|1024"
     assert shown["says"] == "Down a column, the stores move 8 times as many bytes."
     send(view, warp_number=" 17 ")
     assert view.warp == 17
-    assert send(view, warp=10**9)["shown"] == view.rows.last
+    assert send(view, warp=10**9)["shown"] == len(near(view.rows.node)) - 1
+    send(view, warp_number=str(view.rows.last))
+    assert view.warp == view.rows.last
 
 
 def test_the_box_says_which_warps_these_are_and_start_goes_back_to_them():
@@ -322,7 +348,7 @@ def test_the_box_says_which_warps_these_are_and_start_goes_back_to_them():
         return next(each for each in view.controls() if each.name == "warp_number")
 
     assert (box().value, box().placeholder) == (None, "inside")
-    send(view, warp=0)
+    send(view, warp_number="0")
     assert box().value == 0
     assert send(view, start=None)["state"] == began
     assert box().value is None

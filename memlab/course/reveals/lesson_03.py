@@ -24,7 +24,7 @@ def thinned(turn: Attempt) -> ShiftedCopies:
 @reveal("03.whole")
 def all_layers(turn: Attempt) -> LoweredLayers:
     """Inputs and matrices of all layers of the network."""
-    return lowered_layers(turn.numbers["network"], turn.numbers["batch"], only=("batch",))
+    return lowered_layers(turn.numbers["network"], turn.numbers["batch"], only=("batch", "numbers"))
 
 
 @reveal("03.tile")

@@ -12,10 +12,11 @@ from memlab.pictures.warp_memory import WarpMemory, warp_memory
 @reveal("04.warp")
 def both_orders(turn: Attempt) -> WarpMemory:
     """Sectors that a warp moves along a row and down a column of the matrix."""
-    return warp_memory(*LAYER, format=turn.numbers["format"], only=("stride", "warp"))
+    return warp_memory(*LAYER, format=turn.numbers["format"], only=("stride",))
 
 
 @reveal("04.tile")
 def counted_loads(turn: Attempt) -> SharedTile:
-    """Tiles of 4 x 4 after their last step, with the loads of each value."""
-    return shared_tile(4, step=8, only=("step", "side"))
+    """Tiles of the question after their last step, with the loads of each value."""
+    size, side = turn.numbers["kernels"], turn.numbers["tile"]
+    return shared_tile(side, size, step=(size // side) ** 3, only=("step", "side"))

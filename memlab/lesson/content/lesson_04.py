@@ -107,10 +107,11 @@ _TIMES = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128
 
 
 def _draw_tile(chance: Random) -> Numbers:
-    return {"kernels": chance.choice((64, 128, 192, 256)), "tile": chance.choice((4, 8, 32))}
+    kernels, side = chance.choice(((16, 4), (16, 8), (12, 3), (12, 4)))
+    return {"kernels": kernels, "tile": side}
 
 
-@topic("04.tile", AnswerKind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, counted=True,
+@topic("04.tile", AnswerKind.TIMES, {"kernels": 8, "tile": 4}, _draw_tile, counted=True,
        stops=_TIMES,
        gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
@@ -155,10 +156,11 @@ def left(n: Numbers) -> Truth:
 
     steps = [_step(n["size"], way) for way in WAYS]
     whole, rest = map(_workspace, steps)
+    was, now = (step.ops[plan(step).peak_at(1).index].layer for step in steps)
     before, after = (run(step, 1, device="cuda") for step in steps)
     right = {whole: "matrix", 0: "none"}.get(rest, "tiles")
-    told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}",
-            "after": f"{after.peak:,}", "residual": before.residual + after.residual}  # fmt: skip
+    told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}", "was": was,
+            "after": f"{after.peak:,}", "now": now}  # fmt: skip
     return Truth(right, seen=told)
 
 

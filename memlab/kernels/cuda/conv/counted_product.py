@@ -35,10 +35,10 @@ def tiled(T: int) -> Function:
         for r in range(0, a.shape[1], T):
             a_tile[y, x], b_tile[y, x] = a[i, r + x], b[r + y, j]
             cuda.atomic.add(loads, (r + y, j), 1)
-            cuda.syncthreads()  # the whole block waits here: now the tiles are full
+            cuda.syncthreads()
             for q in range(T):
                 total += a_tile[y, q] * b_tile[q, x]
-            cuda.syncthreads()  # and now nobody needs them any more
+            cuda.syncthreads()
         out[i, j] = total
 
     return product
