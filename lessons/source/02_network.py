@@ -7,11 +7,11 @@
 import memlab
 from memlab import lesson, units, views, zoo
 
-views.memory("alexnet", batch=64, only=("batch",))
+views.memory("alexnet", batch=256, only=("batch",), budgets=(), free=False)
 
 # %% [markdown]
-# One training step of AlexNet. Move **Batch**: the **mountain** above the thick line grows, the
-# **floor** below it stays.
+# One training step of AlexNet. Halve **Batch**: does the peak halve? The **mountain** above the
+# thick line follows the batch, the **floor** below it stays.
 #
 # You will be able to
 #
@@ -48,10 +48,12 @@ lesson.predict("02.output")
 lesson.predict("02.output").guess("12.8 MB", because="it needs both").revise("6.4 MB").reveal()
 
 # %% [markdown]
-# These four questions work for every array. **Shapes:** images · kernels · rows · columns.
-# **Bytes:** 4 for each fp32 value. **Lifetime:** which operation writes it, and which reads it
-# last? **Peak:** in which operation are most bytes alive? Set **Batch** to 64: the workspace does
-# not grow, because the images use it one after the other.
+# Ask four questions about each array. **Shape:** how many values? Here images · kernels · rows ·
+# columns. **Bytes:** how many for each value? 4 in fp32. **Lifetime:** which operation writes it,
+# and which reads it last? **Peak:** in which operation are most bytes alive?
+#
+# A pooling and the loss follow in the picture, because a step needs an error. Set **Batch** to 64:
+# the workspace does not grow, because the images use it one after the other.
 
 # %% [markdown]
 # ## What does half a batch save?
@@ -101,13 +103,15 @@ plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
 fixed, each = (line.tolist() for line in plan.line())
 for at in (56, 75):
     batches = [(units.parse(memory) - fixed[at]) // each[at] for memory in ("2.4 GB", "4 GB")]
-    print(plan.rows[at].name, units.short(fixed[at]), units.short(each[at]), batches)
+    floor, image = units.in_unit(fixed[at], "GB"), units.short(each[at])
+    print(f"{plan.rows[at].name}: floor {floor}, each image {image}, fits {batches}")
 
 # %% [markdown]
 # **Peak:** the batch has to fit in every operation. In 2.4 GB the second operation decides, and the
 # batch is 1. In 4 GB the first one decides, and the batch is 28.
 #
-# **Alone.** Now for all operations of any network. A memory may be below the floor of one of them.
+# **Alone.** Now for all operations of any network. The memory may be smaller than the
+# floor of one operation.
 
 # %%
 exercise = lesson.exercise("02.largest_batch")
@@ -142,8 +146,8 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 #
 # - The plan counts the arrays of the step. It does not count memory that a library keeps for
 #   itself.
-# - Other frameworks decide otherwise which arrays backward needs, which workspace a convolution
-#   takes, and when a gradient is freed. The way to find the peak is the same.
+# - In another framework, backward may need other arrays, a convolution may take another workspace,
+#   and a gradient may be freed at another time. The way to find the peak is the same.
 # - Published totals differ, because each text counts by its own rule: [counting
 #   rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb), [3 totals of
 #   VGG-16](appendix/totals.ipynb), and [the rule of thumb for your own
