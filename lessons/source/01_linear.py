@@ -7,7 +7,7 @@
 import memlab
 from memlab import lesson, views, zoo
 
-views.memory(memlab.inference_step(zoo.linear1()), batch=1, only=("batch",))
+views.memory(memlab.inference_step(zoo.linear1()), batch=1, only=("batch",), largest=4)
 
 # %% [markdown]
 # Move **Batch**, then click the picture and press the arrow keys ← →. A bar is a block of memory:

@@ -7,7 +7,7 @@
 import memlab
 from memlab import lesson, units, views, zoo
 
-views.memory("alexnet", batch=256, only=("batch",), budgets=(), free=False)
+views.memory("alexnet", 256, only=("batch",), budgets=(), free=False, largest=256)
 
 # %% [markdown]
 # One training step of AlexNet. Halve **Batch**: does the peak halve? The **mountain** above the
