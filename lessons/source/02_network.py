@@ -52,8 +52,8 @@ lesson.predict("02.output").guess("12.8 MB", because="it needs both").revise("6.
 # columns. **Bytes:** how many for each value? 4 in fp32. **Lifetime:** which operation writes it,
 # and which reads it last? **Peak:** in which operation are most bytes alive?
 #
-# A pooling and the loss follow in the picture, because a step needs an error. Set **Batch** to 64:
-# the workspace does not grow, because the images use it one after the other.
+# The picture also has a pooling and the loss. Set **Batch** to 64: the workspace does not grow,
+# because the images use it one after the other.
 
 # %% [markdown]
 # ## What does half a batch save?
@@ -87,7 +87,7 @@ lesson.predict("02.accumulate")
 lesson.predict("02.accumulate").guess("same").revise("higher").reveal()
 
 # %% [markdown]
-# In memlab this step is `memlab.accumulate(step, parts=2)`. In PyTorch, divide each loss by 2, call
+# In memlab: `memlab.accumulate(step, parts=2)`. In PyTorch, divide each loss by 2, call
 # `backward()` for each part, and call `optimizer.step()` once.
 
 # %% [markdown]
@@ -95,8 +95,7 @@ lesson.predict("02.accumulate").guess("same").revise("higher").reveal()
 #
 # **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** the plan knows the fixed bytes of each
 # array, and the bytes that each image adds. **Lifetime:** for each operation it adds up the arrays
-# that are alive. Here are two operations, each with its floor, the bytes that an image adds, and
-# the largest batch in 2 sizes of memory.
+# that are alive. Here are two operations, in 2.4 GB and 4 GB of memory.
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
@@ -107,8 +106,8 @@ for at in (56, 75):
     print(f"{plan.rows[at].name}: floor {floor}, each image {image}, fits {batches}")
 
 # %% [markdown]
-# **Peak:** the batch has to fit in every operation. In 2.4 GB the second operation decides, and the
-# batch is 1. In 4 GB the first one decides, and the batch is 28.
+# **Peak:** the batch has to fit in every operation. In 2.4 GB the second one decides: batch 1. In
+# 4 GB the first one decides: batch 28.
 #
 # **Alone.** Now for all operations of any network. The memory may be smaller than the
 # floor of one operation.
@@ -144,10 +143,9 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 # %% [markdown]
 # ## What this plan leaves out
 #
-# - The plan counts the arrays of the step. It does not count memory that a library keeps for
-#   itself.
+# - The plan does not count memory that a library keeps for itself.
 # - In another framework, backward may need other arrays, a convolution may take another workspace,
-#   and a gradient may be freed at another time. The way to find the peak is the same.
+#   and a gradient may be freed at another time.
 # - Published totals differ, because each text counts by its own rule: [counting
 #   rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb), [3 totals of
 #   VGG-16](appendix/totals.ipynb), and [the rule of thumb for your own
@@ -165,7 +163,7 @@ lesson.predict("02.case").guess(2).revise(3).reveal()
 # %% [markdown]
 # ## Key points
 #
-# - Shapes, bytes, lifetime, peak: ask these 4 questions, in this order, of any layer.
+# - Shapes, bytes, lifetime, peak: ask these 4 questions of any layer.
 # - The peak is the floor plus the mountain at **one** operation. Only the mountain grows with the
 #   batch.
 # - Where the floor is large (VGG-16 with Adam, batch 8), a smaller batch saves little. Where the
