@@ -133,7 +133,7 @@ def largest_batch(memory, fixed, each):
 exercise.check(largest_batch)
 
 # %% [markdown]
-# Your function, used on the ResNet-50 of the case:
+# Your function on the case:
 
 # %%
 lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
@@ -167,9 +167,8 @@ lesson.predict("02.case").guess(2).revise(3).reveal()
 # - The peak is the floor plus the mountain at **one** operation. Only the mountain grows with the
 #   batch.
 # - Where the floor is large (VGG-16 with Adam, batch 8), a smaller batch saves little. Where the
-#   mountain is large (ResNet-50, or a [larger batch](appendix/lean_networks.ipynb)), try it first.
-# - Accumulating gradients saves nearly as much as a smaller batch, and the update still learns from
-#   the whole batch.
+#   mountain is large (ResNet-50, [larger batches](appendix/lean_networks.ipynb)), try it first.
+# - Accumulating gradients saves nearly as much, and the update still learns from the whole batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:
 # [03 Lowering](03_lowering.ipynb), [06 Precision](06_precision.ipynb).
