@@ -101,7 +101,7 @@ exercise.check(kept)
 # ## Does a larger batch need more gradient memory?
 #
 # A larger network reads images of 64·64 pixels. It has 4 convolutions with a ReLU after each, a
-# max-pool over all pixels, and a linear layer: 7,578 parameters.
+# max-pool over all pixels, and a linear layer.
 
 # %%
 lesson.predict("01.gradients")

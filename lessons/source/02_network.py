@@ -10,13 +10,13 @@ from memlab import lesson, units, views, zoo
 views.memory("alexnet", 256, only=("batch",), budgets=(), free=False, largest=256)
 
 # %% [markdown]
-# One training step of AlexNet. Halve **Batch**: does the peak halve? The **mountain** above the
-# thick line follows the batch, the **floor** below it stays.
+# Halve **Batch**: does the peak halve? The **mountain** above the thick line follows the batch, the
+# **floor** below it stays.
 #
 # You will be able to
 #
 # - say how many bytes each array around a convolution takes, and how long it stays in memory,
-# - say how much a smaller batch saves, before you try it,
+# - say how much a smaller batch saves,
 # - keep the batch and save the memory, by accumulating gradients,
 # - compute the largest batch that fits.
 #
@@ -168,7 +168,7 @@ lesson.predict("02.case").guess(2).revise(3).reveal()
 #   batch.
 # - Where the floor is large (VGG-16 with Adam, batch 8), a smaller batch saves little. Where the
 #   mountain is large (ResNet-50, [larger batches](appendix/lean_networks.ipynb)), try it first.
-# - Accumulating gradients saves nearly as much, and the update still learns from the whole batch.
+# - Accumulating gradients saves nearly as much, and the update learns from the whole batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:
 # [03 Lowering](03_lowering.ipynb), [06 Precision](06_precision.ipynb).
