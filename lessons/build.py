@@ -70,6 +70,8 @@ ASKS, OPEN_LINES = re.compile(r"\blesson\.(?:predict|recall|change)\("), 2
 EXERCISE = re.compile(r'\blesson\.exercise\("(\d\d)\.')
 CLAIMS = re.compile(r"Sources: (?:A1, )?([A-H]\d+).*\.")
 SPOKEN = """
+import os
+
 os.environ["MEMLAB_LANGUAGE"] = "{language}"
 """
 """A translated lesson speaks its language, whatever that of its reader's machine."""

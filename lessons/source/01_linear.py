@@ -7,7 +7,7 @@
 import memlab
 from memlab import lesson, views, zoo
 
-views.memory(memlab.inference_step(zoo.linear1()), batch=1, only=("batch",))
+views.memory(memlab.inference_step(zoo.linear1()), batch=1, only=("batch",), largest=4)
 
 # %% [markdown]
 # Move **Batch**, then click the picture and press the arrow keys ← →. A bar is a block of memory:
@@ -42,9 +42,9 @@ lesson.recall("01.larger").guess("gib").reveal()
 # ## What must forward keep for backward?
 #
 # In training, **forward** also computes the error E = (y - t)², where t is the target. **Backward**
-# computes how much E changes when y changes a little, then h, then each parameter. These are the
-# **gradients** dE/dy, dE/dh, dE/dw1 and dE/dw2. The **update** moves each parameter against its
-# gradient.
+# computes how much E changes when y changes a little. Then it does the same for h, and for each
+# parameter. These are the **gradients** dE/dy, dE/dh, dE/dw1 and dE/dw2. The **update** moves each
+# parameter against its gradient.
 
 # %%
 lesson.predict("01.peak")
@@ -61,9 +61,10 @@ lesson.change("01.gelu").guess("larger").reveal()
 # %% [markdown]
 # ## Exercise: how many bytes wait for backward?
 #
-# **Worked.** The single layer in fp32, with tanh and batch B. **Shapes:** x, t, h, y and dE/dy have
-# B·1 values. **Bytes:** 4 B for each value. **Lifetime:** when backward begins, h is freed; x, t,
-# y, E and 2 parameters are alive. **Peak:** backward computes dE/dy before any of these is freed.
+# **Worked.** Answer the cards above first: this uses their answers. The single layer in fp32, with
+# tanh and batch B. **Shapes:** x, t, h, y and dE/dy have B·1 values. **Bytes:** 4 B for each value.
+# **Lifetime:** when backward begins, h is freed; x, t, y, E and 2 parameters are alive. **Peak:**
+# backward computes dE/dy before any of these is freed.
 
 # %%
 B = 10
@@ -99,8 +100,8 @@ exercise.check(kept)
 # %% [markdown]
 # ## Does a larger batch need more gradient memory?
 #
-# A larger network: images of 64·64 pixels, 4 convolutions with a ReLU after each, and a linear
-# layer.
+# A larger network reads images of 64·64 pixels. It has 4 convolutions with a ReLU after each, a
+# max-pool over all pixels, and a linear layer.
 
 # %%
 lesson.predict("01.gradients")
@@ -112,7 +113,8 @@ lesson.predict("01.gradients").guess(32, because="one error for each image").rev
 # ## Why does inference need less memory?
 #
 # A text says that inference needs far less memory than training.<sup>D2</sup> How much less? The
-# network uses direct convolution here: it needs no memory but its input, weights and output.
+# network uses direct convolution here: it needs memory only for its input, weights and
+# output.
 
 # %%
 lesson.predict("01.prediction")

@@ -7,16 +7,16 @@
 import memlab
 from memlab import lesson, units, views, zoo
 
-views.memory("alexnet", batch=64, only=("batch",))
+views.memory("alexnet", 256, only=("batch",), budgets=(), free=False, largest=256)
 
 # %% [markdown]
-# One training step of AlexNet. Move **Batch**: the **mountain** above the thick line grows, the
+# Halve **Batch**: does the peak halve? The **mountain** above the thick line follows the batch, the
 # **floor** below it stays.
 #
 # You will be able to
 #
 # - say how many bytes each array around a convolution takes, and how long it stays in memory,
-# - say how much a smaller batch saves, before you try it,
+# - say how much a smaller batch saves,
 # - keep the batch and save the memory, by accumulating gradients,
 # - compute the largest batch that fits.
 #
@@ -48,10 +48,12 @@ lesson.predict("02.output")
 lesson.predict("02.output").guess("12.8 MB", because="it needs both").revise("6.4 MB").reveal()
 
 # %% [markdown]
-# These four questions work for every array. **Shapes:** images · kernels · rows · columns.
-# **Bytes:** 4 for each fp32 value. **Lifetime:** which operation writes it, and which reads it
-# last? **Peak:** in which operation are most bytes alive? Set **Batch** to 64: the workspace does
-# not grow, because the images use it one after the other.
+# Ask four questions about each array. **Shape:** how many values? Here images · kernels · rows ·
+# columns. **Bytes:** how many for each value? 4 in fp32. **Lifetime:** which operation writes it,
+# and which reads it last? **Peak:** in which operation are most bytes alive?
+#
+# The picture also has a pooling and the loss. Set **Batch** to 64: the workspace does not grow,
+# because the images use it one after the other.
 
 # %% [markdown]
 # ## What does half a batch save?
@@ -85,7 +87,7 @@ lesson.predict("02.accumulate")
 lesson.predict("02.accumulate").guess("same").revise("higher").reveal()
 
 # %% [markdown]
-# In memlab this step is `memlab.accumulate(step, parts=2)`. In PyTorch, divide each loss by 2, call
+# In memlab: `memlab.accumulate(step, parts=2)`. In PyTorch, divide each loss by 2, call
 # `backward()` for each part, and call `optimizer.step()` once.
 
 # %% [markdown]
@@ -93,21 +95,22 @@ lesson.predict("02.accumulate").guess("same").revise("higher").reveal()
 #
 # **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** the plan knows the fixed bytes of each
 # array, and the bytes that each image adds. **Lifetime:** for each operation it adds up the arrays
-# that are alive. Here are two operations, each with its floor, the bytes that an image adds, and
-# the largest batch in 2 sizes of memory.
+# that are alive. Here are two operations, in 2.4 GB and 4 GB of memory.
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
 fixed, each = (line.tolist() for line in plan.line())
 for at in (56, 75):
     batches = [(units.parse(memory) - fixed[at]) // each[at] for memory in ("2.4 GB", "4 GB")]
-    print(plan.rows[at].name, units.short(fixed[at]), units.short(each[at]), batches)
+    floor, image = units.in_unit(fixed[at], "GB"), units.short(each[at])
+    print(f"{plan.rows[at].name}: floor {floor}, each image {image}, fits {batches}")
 
 # %% [markdown]
-# **Peak:** the batch has to fit in every operation. In 2.4 GB the second operation decides, and the
-# batch is 1. In 4 GB the first one decides, and the batch is 28.
+# **Peak:** the batch has to fit in every operation. In 2.4 GB the second one decides: batch 1. In
+# 4 GB the first one decides: batch 28.
 #
-# **Alone.** Now for all operations of any network. A memory may be below the floor of one of them.
+# **Alone.** Now for all operations of any network. The memory may be smaller than the
+# floor of one operation.
 
 # %%
 exercise = lesson.exercise("02.largest_batch")
@@ -130,7 +133,7 @@ def largest_batch(memory, fixed, each):
 exercise.check(largest_batch)
 
 # %% [markdown]
-# Your function, used on the ResNet-50 of the case:
+# Your function on the case:
 
 # %%
 lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
@@ -140,10 +143,9 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 # %% [markdown]
 # ## What this plan leaves out
 #
-# - The plan counts the arrays of the step. It does not count memory that a library keeps for
-#   itself.
-# - Other frameworks decide otherwise which arrays backward needs, which workspace a convolution
-#   takes, and when a gradient is freed. The way to find the peak is the same.
+# - The plan does not count memory that a library keeps for itself.
+# - In another framework, backward may need other arrays, a convolution may take another workspace,
+#   and a gradient may be freed at another time.
 # - Published totals differ, because each text counts by its own rule: [counting
 #   rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb), [3 totals of
 #   VGG-16](appendix/totals.ipynb), and [the rule of thumb for your own
@@ -161,13 +163,12 @@ lesson.predict("02.case").guess(2).revise(3).reveal()
 # %% [markdown]
 # ## Key points
 #
-# - Shapes, bytes, lifetime, peak: ask these 4 questions, in this order, of any layer.
+# - Shapes, bytes, lifetime, peak: ask these 4 questions of any layer.
 # - The peak is the floor plus the mountain at **one** operation. Only the mountain grows with the
 #   batch.
 # - Where the floor is large (VGG-16 with Adam, batch 8), a smaller batch saves little. Where the
-#   mountain is large (ResNet-50, or a [larger batch](appendix/lean_networks.ipynb)), try it first.
-# - Accumulating gradients saves nearly as much as a smaller batch, and the update still learns from
-#   the whole batch.
+#   mountain is large (ResNet-50, [larger batches](appendix/lean_networks.ipynb)), try it first.
+# - Accumulating gradients saves nearly as much, and the update learns from the whole batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:
 # [03 Lowering](03_lowering.ipynb), [06 Precision](06_precision.ipynb).

@@ -8,6 +8,7 @@ import memlab
 from memlab.course.reveals import picture_of
 from memlab.lesson.card_question import Attempt, topics
 from memlab.lesson.content.lesson_01 import convolutions
+from memlab.step.op import plain
 
 pytestmark = pytest.mark.measures
 OWN = ("01", "02")
@@ -55,14 +56,14 @@ def test_half_a_batch_is_shown_beside_the_whole_one(name, seed):
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5, 6])
-def test_parts_are_shown_beside_the_whole_batch(seed):
+def test_parts_are_shown_beside_a_step_of_one_part(seed):
     turn, view = shown("02.accumulate", seed=seed)
     numbers = turn.numbers
     step = memlab.training_step(memlab.zoo.build(numbers["network"]), numbers["optimizer"])
     half = numbers["batch"] // 2
     assert view.peak == memlab.plan(memlab.accumulate(step, 2)).peak(half)
-    assert outline(view) == memlab.plan(step).peak(2 * half)
     alone = memlab.plan(step).peak(half)
+    assert outline(view) == alone
     assert (view.peak > 1.01 * alone) == (turn.truth.value == "higher")
     view.batch = half // 2
     assert view.peak == memlab.plan(memlab.accumulate(step, 4)).peak(half // 2)
@@ -72,7 +73,25 @@ def test_parts_are_named_by_the_picture():
     _, view = shown("02.accumulate")
     assert view.text().startswith("ResNet-50 v1.5, batch 16, fp32, SGD with momentum, training, "
                                   "accumulated over 2 parts.")  # fmt: skip
-    assert ">batch 32</text>" in view.svg()
+    (slider,) = (control for control in view.controls() if control.name == "batch")
+    assert slider.most == 4  # 1, 2, 4, 8, 16
+
+
+def test_each_part_has_its_own_outline():
+    _, view = shown("02.accumulate")
+    curve, old = view.shown_in(view.scene()).outline, view.shown_in(view.scene()).old
+    rows = view.rows.memory.ledger.rows
+    highest = [i for i, row in enumerate(rows) if plain(row.name) == old.peak.row.name]
+    assert len(highest) == 2
+    assert {int(curve[i]) for i in highest} == {old.peak.nbytes}
+
+
+@pytest.mark.parametrize(("name", "slider"), [("01.peak", "inputs"), ("01.gelu", "batch")])
+def test_the_axes_hold_every_stop_of_the_slider(name, slider):
+    _, view = shown(name)
+    for stop in (2, 4):
+        setattr(view, slider, stop)
+        assert not view.exceeds(view.state)
 
 
 def test_training_is_shown_beside_inference():

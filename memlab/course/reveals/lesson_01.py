@@ -11,14 +11,16 @@ from memlab.pictures.memory.view import Memory, memory
 @reveal("01.peak")
 def training(turn: Attempt) -> Memory:
     """Lifetimes of a training step of the single layer."""
-    return memory("linear1", turn.numbers["batch"], "sgd", only=("inputs", "outputs"), **BARE)
+    return memory("linear1", turn.numbers["batch"], "sgd", only=("inputs",),
+                  control=("inputs",), largest=4, **BARE)  # fmt: skip
 
 
 @reveal("01.gelu")
 def other_function(turn: Attempt) -> Memory:
     """Lifetimes with GELU, with those of tanh as the dashed outlines."""
     n = dict(turn.numbers)
-    view = memory(single({**n, "act": "tanh"}), n["batch"], "sgd", only=("batch",), **BARE)
+    tanh = single({**n, "act": "tanh"})
+    view = memory(tanh, n["batch"], "sgd", only=("batch",), largest=4, **BARE)
     view.what = single(n)
     return view
 

@@ -35,14 +35,14 @@ def half_a_batch(turn: Attempt) -> Memory:
 
 @reveal("02.accumulate")
 def two_parts(turn: Attempt) -> Memory:
-    """Memory of the step in two parts, with the whole batch as the dashed outline; **Batch** is the
-    size of a part, and all parts together have the same images."""
-    n = turn.numbers
+    """Memory of the step in two parts, with a step of the images of one part as the dashed outline
+    of each; **Batch** is the size of a part, and all parts together have the same images."""
+    n, half = turn.numbers, turn.numbers["batch"] // 2
     step = training_step(zoo.build(n["network"]), n["optimizer"])
 
     def in_parts(batch: int) -> Step:
-        return accumulate(step, max(1, n["batch"] // batch))
+        return accumulate(step, n["batch"] // batch)
 
-    view = memory(in_parts, n["batch"], only=("batch",), **BARE)
-    view.batch = n["batch"] // 2
+    view = memory(step, half, only=("batch",), largest=half, **BARE)
+    view.what = in_parts
     return view

@@ -33,6 +33,7 @@ from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.pictures.values.number_text import three_digits
 from memlab.step.step import Step
+from memlab.strings import gettext as _
 
 # -- what lesson 00 said ------------------------------------------------------------------------
 
@@ -65,7 +66,9 @@ def larger(n: Numbers) -> Truth:
 def single(n: Numbers) -> Network:
     """Network of one linear layer with ``features`` inputs, and tanh or another
     function after it."""
-    x = network("single", features=n["features"]).linear(1, name="h")
+    x = network("single", features=n["features"], title=_("Single linear layer")).linear(
+        1, name="h"
+    )
     y: Handle = getattr(x, n.get("act", "tanh"))(name="y")
     return y.squared_error(name="loss")
 
@@ -105,8 +108,8 @@ def gelu(n: Numbers) -> Truth:
 
 def convolutions(depth: int) -> Network:
     """Network for images of 3·64·64: ``depth`` convolutions of 16 channels, then 10 classes."""
-    x: Handle = network("small", image=(3, 64, 64))
-    for _ in range(depth):
+    x: Handle = network("small", image=(3, 64, 64), title=_("{count} convolutions", count=depth))
+    for _layer in range(depth):
         x = x.conv(16, 3, pad="same").relu()
     return x.max_pool("all").flatten().linear(10).cross_entropy()
 

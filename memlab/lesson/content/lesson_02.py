@@ -101,11 +101,6 @@ def waiting(ledger: Ledger, names: tuple[str, ...], batch: int) -> int:
     return sum(e.size.at(batch) for e in alive if e.name in names)
 
 
-def _each(n: Numbers) -> str:
-    node = one_convolution(n).by_name["conv"]
-    return units.short(feature_map(node, n["batch"]).nbytes)
-
-
 def _measured(step: Step, batch: int) -> Ledger:
     from memlab.runtime.run import run
 
@@ -113,7 +108,7 @@ def _measured(step: Step, batch: int) -> Ledger:
 
 
 @topic("02.output", AnswerKind.AMOUNT, _CONV1 | {"network": "mnist_cnn"}, _draw_output,
-       words=lambda n: {**n, "each": _each(n)},
+       words=lambda n: {**n, "side": one_convolution(n).by_name["conv"].shape[-1]},
        gives=("ReLU's own output", "output of the ReLU again"))  # fmt: skip
 def output(n: Numbers) -> Truth:
     """Answer of 02.output: bytes of a convolution's output and its ReLU's that wait for backward,
@@ -171,6 +166,8 @@ def half(n: Numbers) -> Truth:
         "whole": at(peaks[0]), "part": at(peaks[1]),
         "fall": f"{float(100 - 100 / ratio):.0f} %",
         "floor": at(floor_and_mountain(ledger, n["batch"])[0]),
+        "low": at(floor_and_mountain(ledger, batches[1])[0]),
+        "space": at(ledger.roles(batches[1])[Role.WORKSPACE]),
         "arrays": at(OPTIMIZERS[n["optimizer"]].arrays * FP32 * net.parameters),
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), seen)
@@ -214,6 +211,7 @@ def accumulate(n: Numbers) -> Truth:
     parts = plan(accumulated(step, 2)).peak(half)
     name = "higher" if parts > 1.01 * alone else "lower" if parts < 0.99 * alone else "same"
     seen = {"alone": at(alone), "parts": at(parts), "whole": at(whole),
+            "rise": three_digits(parts - alone), "quarter": n["batch"] // 4,
             "gradients": three_digits(FP32 * zoo.build(n["network"]).parameters)}  # fmt: skip
     return Truth(name, seen=seen)
 

@@ -67,6 +67,11 @@ def what_of(given: object) -> Network | Step | Ledger | Callable[..., object]:
     )  # fmt: skip
 
 
+def up_to_largest(stops: Sequence[int]) -> Callable[[State], tuple[int, ...]]:
+    """Return a function that returns the stops of a slider up to the view's largest."""
+    return lambda now: tuple(stop for stop in stops if now.largest is None or stop <= now.largest)
+
+
 def of_network(now: State) -> bool:
     """True if a network is shown, and not a finished step."""
     return isinstance(now.what, Network)
@@ -235,7 +240,13 @@ class NetworkSize(Range):
         return super().allowed(given, now)
 
 
-def size(name: str, stops: Sequence[int], usual: int, most: int, doc: str) -> Range:
+def size(
+    name: str,
+    stops: Sequence[int] | Callable[[State], Sequence[int]],
+    usual: int,
+    most: int,
+    doc: str,
+) -> Range:
     """Return the setting for a size of the networks of the zoo."""
 
     def first(now: State) -> Any:

@@ -24,6 +24,7 @@ from memlab.pictures.mountain.stack_parts import FLOOR, MOUNTAIN, StackPart
 from memlab.pictures.values import number_text as figures
 from memlab.pictures.values import step_recipe
 from memlab.pictures.values.study import Study
+from memlab.step.op import plain
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 
@@ -363,8 +364,9 @@ def before(old: Snapshot, new: Snapshot) -> Curve:
     """Return the curve that was shown last, over the operations of now.
 
     Operations of the same name stand for each other; what ran between two of them counts at the
-    second, by its most bytes, and where there was nothing the level stays. Steps that share few
-    names are laid over each other phase by phase.
+    second, by its most bytes, and where there was nothing the level stays. Each part of a batch
+    begins at the first operation again. Steps that share few names are laid over each other phase
+    by phase.
     """
     if old.memory.ledger.rows is new.memory.ledger.rows:
         return old.curve
@@ -386,9 +388,9 @@ def _spans(old: StepMemory, new: StepMemory) -> Spans:
 def _by_name(places: dict[str, int], new: StepMemory) -> Iterator[tuple[int, int]]:
     last = -1
     for row in new.ledger.rows:
-        at = places.get(row.name, -1)
-        if at > last:
-            yield last + 1, at + 1
+        at = places.get(row.name, places.get(plain(row.name), -1))
+        if at > last or at == 0:
+            yield min(last + 1, at), at + 1
             last = at
         else:
             yield max(last, 0), max(last, 0) + 1

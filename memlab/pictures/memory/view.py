@@ -45,6 +45,7 @@ from memlab.pictures.memory.choices import (
     stored,
     taken,
     technique,
+    up_to_largest,
     what_of,
 )
 from memlab.pictures.memory.counting_rules import RULES
@@ -115,7 +116,8 @@ class Memory(SteadyView[Snapshot]):
         put=lambda now, rows: {"what": rows},
     )
     batch = Range(
-        1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always",
+        1, MOST, doc="the mini-batch size", default=32, box=True, code="always",
+        stops=up_to_largest(STOPS),
         place=placed("batch"), brief=lambda now: text_of("batch", batch=f"{now.batch:,}"),
     )  # fmt: skip
     variant = VariantChoice(
@@ -128,8 +130,8 @@ class Memory(SteadyView[Snapshot]):
     )
     image = size("image", IMAGES, 224, WIDEST, "height and width of the image, in pixels")
     depth = size("depth", (), 12, DEEPEST, "blocks of a transformer")
-    inputs = size("inputs", SIDES, 1, WIDEST, "features that go into a single layer")
-    outputs = size("outputs", SIDES, 1, WIDEST, "features that come out of it")
+    inputs = size("inputs", up_to_largest(SIDES), 1, WIDEST, "features that go into a single layer")
+    outputs = size("outputs", up_to_largest(SIDES), 1, WIDEST, "features that come out of it")
     optimizer = Select(
         {name: optimizers.title(name) for name in optimizers.OPTIMIZERS},
         doc=optimizers.ONE_OF,
@@ -225,6 +227,14 @@ class Memory(SteadyView[Snapshot]):
         doc="names of ``memlab.hardware``, or amounts; a card of 12 GB if not given",
         default=lambda now: (budget("12 GB card"),),
         check=lambda given: tuple(map(budget, listed("budgets", given, "12 GB card"))),
+        fixed=True,
+        code="never",
+    )
+    largest = Setting(
+        doc="the largest number that the sliders of the batch and of a layer offer; the axes hold "
+        "the step of this number. All numbers if not given",
+        default=None,
+        check=lambda given: whole_number("largest", given),
         fixed=True,
         code="never",
     )
@@ -329,6 +339,12 @@ class Memory(SteadyView[Snapshot]):
             with suppress(InputError):  # not every step can be made at both ends
                 largest.append(self.needs(state, cut(memory_of(step), state.batch)))
         return tuple(map(max, zip(*largest, strict=True)))
+
+    def _roomy(self, now: State) -> State:
+        new = super()._roomy(now)
+        if now.largest is None:
+            return new
+        return self._with(new, tuple(map(max, new.room, self.most(now))))
 
     def card(self, now: State) -> tuple[int]:
         return (max((amount.nbytes for amount in now.budgets), default=0),)
