@@ -702,6 +702,7 @@ def test_a_dragged_block_jumps_to_a_free_place_that_is_near():
         assert view.placement.address(name) in map_.free_addresses(focus)
 
 
+@pytest.mark.measures
 def test_the_result_of_a_run_stands_below_the_headline():
     view, _ = faulty()
     send(view, ("run", None))

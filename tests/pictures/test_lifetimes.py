@@ -341,7 +341,7 @@ def test_a_sentence_says_what_grows_and_what_went() -> None:
     net = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
     inference = found(memlab.inference_step(net))
     _, said = inference.finding(found(TINY), inference.peak, None)
-    assert said == "Other operations run now: 3, before 10."  # and nothing is dashed
+    assert said == "The step now has 3 operations instead of 10."  # and nothing is dashed
 
 
 WHY = {

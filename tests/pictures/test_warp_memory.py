@@ -206,10 +206,11 @@ def test_the_slider_stops_where_the_loads_differ():
 @pytest.mark.parametrize("stride", [1, 2, 4])
 def test_the_slider_stands_for_every_warp(layer, stride):
     view = warp_memory(VGG, layer, stride=stride)
-    ends = view.settings["warp"].ends(view.state)
+    slider: Any = view.settings["warp"]
+    ends = slider.ends(view.state)
     for number in (0, 1, 2, 5, view.rows.last):
         view.warp = min(number, view.rows.last)
-        assert ends[0] <= view.settings["warp"].where(view.state) <= ends[1]
+        assert ends[0] <= slider.where(view.state) <= ends[1]
 
 
 def test_the_first_warp_that_is_shown_has_no_padding():
