@@ -169,6 +169,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert asked == [{"n": 1}]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("name", "says"),
     [
