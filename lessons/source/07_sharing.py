@@ -187,9 +187,9 @@ lesson.predict("07.case").guess("half").revise("hardly").reveal()
 # ## Key points
 #
 # - A block is needed from its first writer to its last reader.
-# - An output may overwrite its input if no later operation reads the input, and if the operation
-#   needs each input value only until it writes the value in its place. The backward of batch norm
-#   may: it first reads all values for its sums, and then each value once more, for its place.
+# - An output may overwrite its input if no later operation reads the input, and if the operation no
+#   longer needs an input value when it writes over it. The backward of batch norm may: it first
+#   reads all values for its sums, and then each once more, to write over it.
 # - Freeing saves most. In place helps where the peak is in an operation that can run in place.
 # - The busiest operation gives the lower bound of an arena.
 # - Memory bugs are silent. Compare gradients bit for bit.

@@ -50,12 +50,12 @@ lesson.predict("09.idle").guess("half", because="both passes use it").revise("ne
 # %% [markdown]
 # ## Where do the bytes go?
 #
-# **Offload** (vDNN: Rhu et al., 2016): while the last reader of a feature map in forward runs, the
-# feature map is copied to the memory of the host, the computer around the GPU. This memory is
-# **pinned**: the operating system does not move it, so the GPU can copy without the processor. In
-# backward the feature map is copied back before its reader runs. The copy back, the **prefetch**,
-# starts one convolution earlier<sup>C5</sup>. Policy `conv` moves the inputs of convolutions, `all`
-# the inputs of nearly all layers<sup>C6</sup>.
+# **Offload** (vDNN: Rhu et al., 2016): a feature map is copied to the memory of the host, the
+# computer around the GPU, while its last reader in forward runs. This memory is **pinned**: the
+# operating system does not move it, so the GPU can copy without the processor. In backward the
+# feature map is copied back before its reader runs. The copy back, the **prefetch**, starts one
+# convolution earlier<sup>C5</sup>. Policy `conv` moves the inputs of convolutions, `all` the inputs
+# of nearly all layers<sup>C6</sup>.
 
 # %% tags=["planned-seconds"]
 lesson.predict("09.host")

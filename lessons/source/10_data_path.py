@@ -71,10 +71,9 @@ print(jpeg.decoding())
 # %% [markdown]
 # ## Exercise: when is a step done?
 #
-# **Worked.** Each mini-batch takes a time of 3 to load and 5 to compute. There are 2 places.
-# **Shapes** and **bytes:** a place holds 128·3·224·224 values of 4 B, or 77.1 MB. **Lifetime:**
-# here a place is in use from loading to the end of compute; there is no separate place in pinned
-# memory.
+# **Worked.** Loading a mini-batch takes a time of 3, computing 5. There are 2 places. **Shapes**
+# and **bytes:** a place holds 128·3·224·224 values of 4 B, or 77.1 MB. **Lifetime:** here a place
+# is in use from loading to the end of compute; there is no separate place in pinned memory.
 # **Peak:** both places are always reserved. Mini-batch 2 needs the place of mini-batch 0, so its
 # loading begins at 8. The steps end at 8, 13 and 18.
 

@@ -191,7 +191,7 @@ else:
 # %% [markdown]
 # ## Key points
 #
-# - Add up what is alive at **one moment**, and look for it where the widest feature map
+# - Add up what is alive at **one moment**, and look for that moment where the widest feature map
 #   is<sup>A12</sup>.
 # - As long as a variable in your loop refers to a tensor, the tensor stays in memory.
 # - Find the peak before you choose a change. If it is in the update, neither a smaller batch nor
