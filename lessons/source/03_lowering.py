@@ -179,7 +179,7 @@ lesson.predict("03.case").guess("copy").revise("same").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - Lowering writes k² copies of the input, each 1/s² of it with same padding. A 1·1 window with
+# - Lowering writes k² copies. With same padding, each is 1/s² of the input. A 1·1 window with
 #   stride 1 needs no copy.
 # - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: each one lives in 1 operation.
 # - The copies are made for one matrix product. They need not exist together, or at all: a tile or

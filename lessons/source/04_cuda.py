@@ -13,7 +13,7 @@ views.warp_memory("vgg16", "conv1_2", order="row", only=("stride", "warp"))
 # On a GPU, the 32 **threads** of a warp access memory at the same moment. The memory moves whole
 # sectors (framed), even if a thread needs only one value of a sector (filled). Move **Warp**
 # through one row of the output: when do its loads move more bytes? Then set **Stride** to 2: how
-# much of what moves is used?
+# many of the moved bytes are used?
 #
 # You will be able to
 #

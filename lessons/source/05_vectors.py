@@ -9,8 +9,8 @@ from memlab import lesson, views
 views.batch_speed()
 
 # %% [markdown]
-# Move **Batch** to 32. In the linear layer an image then takes far less time, and in the
-# convolution no less. Why?
+# Move **Batch** to 32. Then an image takes far less time in the linear layer, but not in the
+# convolution. Why?
 #
 # You will be able to
 #
@@ -75,7 +75,7 @@ lesson.predict("05.columns").guess(1, because="one image, one column").revise(7)
 # ## Does half precision ask for twice the batch?
 #
 # In 16 bits, the same vector has 64 lanes. A second text, in Chinese, says: then a batch needs 64
-# images. Each image takes half the bytes, but there are twice as many, so half precision saves
+# images. There are twice as many images of half the bytes each, so half precision saves
 # nothing.<sup>A6</sup> The first text says that it could halve what is stored.<sup>A13</sup> Are
 # both right?
 
