@@ -45,7 +45,7 @@ def test_the_text_has_a_line_per_layer_with_version_machine_and_date():
     shown = " ".join(lines[0].split())
     assert shown.startswith("3x3 25.1 kB 226 kB = 9.00 x 226 kB ")
     assert {len(line) for line in (heads, *lines)} == {len(heads)}
-    assert "to the byte" in plan
+    assert "exactly the bytes" in plan
     assert found.machine.date in where
     assert found.machine.processor in where
     assert str(found) == repr(found) == found.text()
@@ -75,8 +75,8 @@ def test_a_line_of_the_table_has_at_most_100_characters():
 def test_bytes_that_are_not_those_of_the_plan_are_said():
     row = Scratch("a layer", 1000, 9000, 9001, None)
     found = torch_lowering.TorchLowering(2, (row,), machine())
-    assert "other bytes" in found.text()
-    assert "to the byte" not in found.text()
+    assert "a different number of bytes" in found.text()
+    assert "exactly the bytes" not in found.text()
 
 
 # -- what stands on stderr ----------------------------------------------------------------------
