@@ -263,13 +263,13 @@ def test_what_lessons_look_up_is_in_a_wheel(call):
 
 def test_the_examples_for_a_course_work_as_they_stand(call):
     linked, card, exercise, check = cells()
-    asked = "images.value = 64; print(told.value)", 'print(halve.guess(2).revise("1.1"))'
+    asked = "kernels.value = 64; print(told.value)", 'print(halve.guess(2).revise("1.1"))'
     lines = (*asked, "print(exercise)", f"print({check.last})")
     sources = [cell.source for cell in (linked, card, exercise, check)]
     code = "\n".join(part for pair in zip(sources, lines, strict=True) for part in pair)
     done = call("-c", code, tool="python")
     assert done.returncode == 0, done
-    assert "64 images need 14.03 MB." in done.stdout
+    assert "64 kernels, 8 images: " in done.stdout
     assert "Only 1.09 times smaller." in done.stdout
     assert "Exercise state_bytes. A linear layer with biases" in done.stdout
     assert fits(done.stdout[done.stdout.index("Not yet:") :], check.shows)
