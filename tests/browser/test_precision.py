@@ -61,7 +61,7 @@ def test_keys_walk_rows_and_roles_and_show_all_numbers(page_with_view, findings,
     words = "mixed fp16, gradients: 2 B of one parameter, fp16"
     page.locator(f"{ROOT} .ml-tip", has_text=words).wait_for()
     page.keyboard.press("KeyN")
-    page.locator(f"{ROOT} svg", has_text="step's peak").wait_for()
+    page.locator(f"{ROOT} svg", has_text="peak of the step").wait_for()
     for name in ("Light", "Dark"):
         theme(name)
         assert findings(page, ROOT) == []
