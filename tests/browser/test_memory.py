@@ -89,7 +89,7 @@ def test_the_buttons_show_what_they_promise(shown):
     assert state(page)[1] == "4"
     page.get_by_role("button", name="Break it").click()
     settled(page, 9)
-    sees(page, "12 GB card: refused, at most batch")
+    sees(page, "12 GB card: does not fit, at most batch")
     page.get_by_role("button", name="Start", exact=True).click()
     settled(page, 5)
     assert state(page)[0] == "mnist_cnn"
@@ -148,7 +148,7 @@ def test_the_picture_has_keys_of_its_own(shown):
     sees(page, "operations of one step")
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         page.keyboard.press(key)
-    sees(page, "The mountain of stage 1, by layer")
+    sees(page, "The mountain of stage 1 by layer")
     page.keyboard.press("Escape")
     sees(page, "The mountain, cut apart by stage")
     page.keyboard.press("ArrowUp")
