@@ -28,7 +28,7 @@ def test_one_key_is_one_copy_and_one_picture(page_with_view):
     page = page_with_view
     slider(page).press("Home")
     settled(page, 0)
-    sees(page, "Nothing is copied in the picture yet")
+    sees(page, "Nothing is copied yet")
     page.evaluate(
         f"""() => {{ window.pictures = 0; new MutationObserver(() => window.pictures++)
             .observe(document.querySelector('{ROOT} .ml-picture'), {{childList: true}}); }}"""
@@ -104,7 +104,7 @@ def test_pins_by_keyboard(page_with_view):
     page.keyboard.press("Home")
     sees(page, "This pixel (row 1, column 1) is in 4 copies.")
     page.keyboard.press("Enter")
-    sees(page, "Output place 1, row 1, column 1")
+    sees(page, "Output place 1 (row 1, column 1)")
     sees(page, "4 values and 5 zeros.")
     wait(page, "root.querySelector('.ml-quiet').textContent.includes('column 1 of the matrix')")
     page.keyboard.press("Escape")
@@ -122,9 +122,9 @@ def test_pins_by_click(page_with_view):
     click('pixel][data-value="19"', 0.5)
     sees(page, "This pixel (row 3, column 4) is in 9 copies.")
     click("places-1", (9 + 2.5) / 26, nth=1)  # the copy in the middle
-    sees(page, "Output place 11, row 2, column 3")
+    sees(page, "Output place 11 (row 2, column 3)")
     click("column", 8.5 / 64)
-    sees(page, "Output place 9, row 2, column 1")
+    sees(page, "Output place 9 (row 2, column 1)")
 
 
 def test_a_copy_slides_to_its_place_unless_motion_is_unwanted(page_with_view):

@@ -36,7 +36,7 @@ def test_keys_walk_through_operations_and_blocks(page):
     sees(page, "w1 must stay: the update of fc1 changes it")
     for _ in range(4):
         picture.press("ArrowDown")
-    sees(page, "x must stay: backward of fc1 has the factor x")
+    sees(page, "x must stay: backward of fc1 multiplies by x")
     picture.press("Escape")
     sees(page, "the peak, 628 B")
 
@@ -44,7 +44,7 @@ def test_keys_walk_through_operations_and_blocks(page):
 def test_a_press_on_a_bar_says_why_and_one_on_a_pile_moves_the_frame(page):
     bar = page.locator(f"{PICTURE} [data-value='block:relu1'] rect").first
     bar.click(position={"x": 60, "y": 5})
-    sees(page, "relu1 must stay: backward of relu1 asks where it is above 0")
+    sees(page, "relu1 must stay: backward of relu1 checks where it is above 0")
     for _ in range(2):  # the first closes what the pointer shows
         page.locator(PICTURE).press("Escape")
     sees(page, "the peak, 628 B")

@@ -150,7 +150,7 @@ def test_the_picture_has_keys_of_its_own(shown):
         page.keyboard.press(key)
     sees(page, "The mountain of stage 1 by layer")
     page.keyboard.press("Escape")
-    sees(page, "The mountain, cut apart by stage")
+    sees(page, "The mountain by stage")
     page.keyboard.press("ArrowUp")
     spoken = page.locator(f"{ROOT} .ml-quiet").first
     wait(page, "root.querySelector('.ml-quiet').textContent.includes('made by')")
