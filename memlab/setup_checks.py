@@ -1,5 +1,5 @@
-"""``memlab doctor`` and ``memlab.doctor()``: is this set-up right? What is seen of this machine,
-what a set-up must have, and the line that fixes each problem."""
+"""Checks of this set-up, for ``memlab doctor`` and ``memlab.doctor()``: they compare this machine
+with the needs of memlab, and give the line that fixes each problem."""
 
 from __future__ import annotations
 
