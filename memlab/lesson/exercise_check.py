@@ -24,7 +24,7 @@ import numpy as np
 
 from memlab import strings
 from memlab.errors import InputError, shorten, whole_number
-from memlab.lesson import progress_line, returned_values, sentences
+from memlab.lesson import own, progress_line, returned_values, sentences
 from memlab.lesson.cached_arrays import kept_bytes
 from memlab.lesson.exercise_task import Arguments, ExerciseTask
 from memlab.lesson.guarded_call import Watch
@@ -131,7 +131,7 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
     number = None if seed is None else whole_number("seed", seed, 0)
     early = Random(None if number is None else f"{number}, early")
     first = task.draw(early, min(task.sizes))
-    if not fits(function, first):
+    if not own.accepts(function, **first):
         return Report(_text("takes", call=call(task), given=str(signature(function))))
     if answer_of(task, function, first).numbers is None:
         answers = answers_of(task, function, [task.draw(early, n) for n in sorted(task.sizes)])
@@ -185,18 +185,6 @@ _last_seconds: dict[str, int] = {}
 def call(task: ExerciseTask) -> str:
     """Return the call that the exercise asks for: ``"largest_batch(memory, fixed, each)"``."""
     return f"{task.function}({', '.join(task.parameters)})"
-
-
-def fits(function: Callable[..., Any], case: Arguments) -> bool:
-    """True if the signature of a function accepts the arguments of a case; also for a function
-    written in C that has no signature."""
-    try:
-        signature(function).bind(**case)
-    except TypeError:
-        return False
-    except ValueError:  # some functions written in C do not tell
-        return True
-    return True
 
 
 def answers_of(

@@ -85,15 +85,11 @@ def taking(
         InputError: it cannot be called, or takes something else.
     """
     called = function(what, given)
-    try:
-        signature(called).bind(**values)
-    except TypeError:
+    if not accepts(called, **values):
         names = ", ".join(values if offered is None else offered) or _("nothing")
         raise InputError(_("{what} is called with {names}, got {given}; change its parameters.",
                            what=what, names=names,
-                           given=f"{name_of(called)}{signature(called)}")) from None  # fmt: skip
-    except ValueError:  # some functions written in C do not tell
-        pass
+                           given=f"{name_of(called)}{signature(called)}"))  # fmt: skip
     return called
 
 
@@ -104,22 +100,22 @@ def drawing(what: str, given: object, counts: tuple[int, ...]) -> Callable[..., 
         InputError: it cannot be called, or takes something else.
     """
     called = function(what, given)
-    if not any(takes(called, count) for count in counts):
+    if not any(accepts(called, *range(count)) for count in counts):
         raise InputError(_("{what} is called with a random.Random, got {given}; try {what}=lambda "
                            "chance: {{'batch': chance.choice((4, 8))}}.", what=what,
                            given=f"{name_of(called)}{signature(called)}"))  # fmt: skip
     return called
 
 
-def takes(called: Callable[..., Any], count: int) -> bool:
-    """True if a function can be called with so many values, also for one written in C that does
-    not tell."""
+def accepts(called: Callable[..., Any], /, *values: object, **named: object) -> bool:
+    """True if the signature of a function accepts these values; also for a function written in C
+    that has no signature."""
     try:
-        signature(called).bind(*range(count))
+        signature(called).bind(*values, **named)
     except TypeError:
         return False
-    except ValueError:
-        return count == 1
+    except ValueError:  # some functions written in C do not tell
+        return True
     return True
 
 

@@ -116,7 +116,7 @@ def _draw(given: object) -> Callable[[random.Random, int], Arguments]:
     """Return the function that draws a case from a random generator and a size, which the
     instructor's may leave out."""
     drawing = own.drawing("arguments", given, (1, 2))
-    sized = not own.takes(drawing, 1)
+    sized = not own.accepts(drawing, None)
 
     def draw(chance: random.Random, size: int) -> Arguments:
         drawn = drawing(chance, size) if sized else drawing(chance)
