@@ -27,7 +27,7 @@ class ExerciseCard(Widget):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return self.exercise.parts
+        return self.exercise.task.parts
 
     def heading(self) -> tuple[str, str]:
         lead = strings.get("exercise.heading", name=self.exercise.task.function)

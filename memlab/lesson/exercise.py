@@ -50,12 +50,6 @@ class Exercise:
         """Notes that were shown so far: hints, a solution."""
         self._watching: list[Callable[[], None]] = []
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Parts of the texts (``strings.part_of``) that the exercise is told in, in one
-        language."""
-        return f"task.{self.task.name}", "exercise"
-
     def watch(self, listener: Callable[[], None]) -> None:
         """Call a function, without arguments, after every hint and after the solution."""
         self._watching.append(listener)
@@ -80,7 +74,7 @@ class Exercise:
         """Return the task as text with the marks of code and bold words, for a widget: what the
         function must do and its call, without how to check it."""
         name = self.task.function
-        with strings.speaking(*self.parts):
+        with strings.speaking(*self.task.parts):
             lines = [
                 f"{strings.get('exercise.heading', name=name)} {self.task.wording('task')}",
                 strings.get("exercise.wanted", call=exercise_check.call(self.task)),
@@ -89,7 +83,7 @@ class Exercise:
 
     def how(self) -> str:
         """Return the calls that check the function and give help, as far as there is any."""
-        with strings.speaking(*self.parts):
+        with strings.speaking(*self.task.parts):
             if not self.task.texts:
                 return strings.get("exercise.how", name=self.task.function)
             hint = [strings.get("exercise.how_hint")] if self.task.hints else []
@@ -116,7 +110,7 @@ class Exercise:
         """
         named = f"{self.task.lesson}.{getattr(function, '__name__', '')}"
         task = _EXERCISES[named].task if named in _EXERCISES else tasks().get(named, self.task)
-        with strings.speaking(f"task.{task.name}", "exercise"):
+        with strings.speaking(*task.parts):
             report = exercise_check.check(task, function, seed)
         if report.attempted:
             progress.checked(task.name, report.passed)
@@ -130,7 +124,7 @@ class Exercise:
         self.degree = min(self.degree + 1, self.task.hints)
         progress.hinted(self.task.name, self.degree)
         degrees = {"degree": self.degree, "degrees": self.task.hints}
-        with strings.speaking(*self.parts):
+        with strings.speaking(*self.task.parts):
             text = plain(self.task.wording(f"hint.{self.degree}"))
             sentence = strings.get("exercise.hint", text=text, **degrees)
             note = strings.get("exercise.last_hint") if last and not self.task.texts else ""

@@ -92,6 +92,12 @@ class ExerciseTask:
         return self.texts[key] if self.texts else strings.get(f"task.{self.name}.{key}")
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """Parts of the texts (``strings.part_of``) that the exercise is told in, in one
+        language."""
+        return f"task.{self.name}", "exercise"
+
+    @property
     def hints(self) -> int:
         """Number of hints; memlab's are one of the four subgoals, the idea, the formula with
         blanks."""
