@@ -191,21 +191,19 @@ def _heading(lesson: str) -> str:
 def _rows_of_lesson(
     lesson: str,
     entries: Mapping[str, Any],
-    cells: Callable[[Any], tuple[str, ...]],
+    cells: Callable[[Any, str], tuple[str, ...]],
     asked: Collection[str] | None,
 ) -> list[tuple[str, ...]]:
-    """Rows of a table: the name and the cells of each entry that belongs to a lesson. What is open
-    and not asked any more says so in place of its result."""
-    gone = {_text("not_yet"): _text("gone")}
+    """Rows of a table: the name and the cells of each entry that belongs to a lesson. An open entry
+    that is not asked any more says so in place of its result."""
     return [
         (
             name.partition(".")[2],
-            *(gone.get(cell, cell) if asked is not None and name not in asked else cell
-              for cell in cells(entry)),
+            *cells(entry, "not_yet" if asked is None or name in asked else "gone"),
         )
         for name, entry in entries.items()
         if name.partition(".")[0] == lesson
-    ]  # fmt: skip
+    ]
 
 
 def _best_answer(turns: list[Record]) -> Record:
@@ -216,11 +214,13 @@ def _best_answer(turns: list[Record]) -> Record:
     return (right[:1] or guessed[-1:] or turns[-1:])[0]
 
 
-def _card_cells(turns: list[Record]) -> tuple[str, ...]:
+def _card_cells(turns: list[Record], still_open: str) -> tuple[str, ...]:
+    """Return the cells of a card; ``still_open`` is the key of the result of one that is open."""
     turn, none = _best_answer(turns), _text("none")
     if turn.get("right") is None:
         return none, none, _text("skipped"), str(len(turns))
-    result = "right" if turn["right"] else "revised" if turn.get("revision_right") else "not_yet"
+    wrong = "revised" if turn.get("revision_right") else still_open
+    result = "right" if turn["right"] else wrong
     return turn["guess"], turn.get("revision", none), _text(result), str(len(turns))
 
 
@@ -238,8 +238,10 @@ def _because(card: str, reason: str) -> str:
     return strings.get("progress.because", card=visible(card), because=visible(reason))
 
 
-def _exercise_cells(entry: Record) -> tuple[str, ...]:
-    result = _text("passed" if entry.get("passed") else "not_yet")
+def _exercise_cells(entry: Record, still_open: str) -> tuple[str, ...]:
+    """Return the cells of an exercise; ``still_open`` is the key of the result of one that is
+    open."""
+    result = _text("passed" if entry.get("passed") else still_open)
     solution = _text("shown" if entry.get("solution") else "not_shown")
     return str(entry["checks"]), result, str(entry["hints"]), solution
 
