@@ -161,8 +161,8 @@ def text(record: Mapping[str, Any], path: Path, asked: Collection[str] | None = 
     Args:
         record: the content of a progress file.
         path: the file.
-        asked: the cards and exercises of today's lessons; any other entry was deleted, and is
-            never shown as open. None if they are not known.
+        asked: the cards and exercises of today's lessons; any other entry of a lesson was
+            deleted, and is never shown as open. None if they are not known.
     """
     names = [*record["cards"], *record["exercises"]]
     lines = [strings.get("progress.top", path=path)]
@@ -196,6 +196,8 @@ def _rows_of_lesson(
 ) -> list[tuple[str, ...]]:
     """Rows of a table: the name and the cells of each entry that belongs to a lesson. An open entry
     that is not asked any more says so in place of its result."""
+    if not lesson.isdigit():  # an instructor's own are asked in other notebooks
+        asked = None
     return [
         (
             name.partition(".")[2],

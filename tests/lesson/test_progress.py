@@ -386,6 +386,15 @@ def test_a_deleted_card_is_not_shown_as_open(path):
     assert [line for line in shown if "not yet" in line] == [rows["halve"]]
 
 
+def test_a_card_of_an_instructor_is_shown_as_open(path):
+    for name in ("own.maps", "week2.reads"):
+        progress.answered(name, "2", False)
+    progress.checked("own.waiting", False)
+    shown = progress.text(progress.read(path), path, asked={"02.halve"})
+    assert shown.count("not yet") == 3
+    assert "no longer asked" not in shown
+
+
 def test_the_table_of_a_file_without_entries_says_so(path):
     progress.seed()
     said = "You have not answered a card or checked an exercise yet."
