@@ -22,7 +22,6 @@ from memlab.lesson.material.case_rows import (
     IMAGES,
     LATER,
     LESSONS,
-    MINUS,
     OTHER,
     ROWS,
     TECHNIQUES,
@@ -189,7 +188,7 @@ class CourseCase:
         values: dict[str, object] = {
             "images": own.technique.images, "card": self.card, "peak": three_digits(own.peak),
             "fits": f"{own.fits(self.card):,}", "cards": self.cards(own.peak),
-            "space": three_digits(own.workspace), "time": own.time.lstrip(f"+{MINUS}"),
+            "space": three_digits(own.workspace), "time": own.time_size,
         }  # fmt: skip
         if (before := self.before) is not None:
             values |= {"before": three_digits(before.peak), "at": before.peak_at,

@@ -3,9 +3,8 @@ under the technique of the lesson. Lesson 00 has its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cache
 from math import isqrt
 from typing import Any
 
@@ -22,7 +21,6 @@ from memlab.lesson.material.case_rows import (
     IMAGES,
     LANES,
     MACHINE,
-    MINUS,
     TECHNIQUES,
     CaseRow,
     link_rate,
@@ -80,7 +78,7 @@ def _seen(lesson: str) -> dict[str, object]:
     """Values that a finding names."""
     own, before = _rows(lesson)
     return {
-        "peak": three_digits(own.peak), "time": own.time.lstrip(f"+{MINUS}"), "at": own.peak_at,
+        "peak": three_digits(own.peak), "time": own.time_size, "at": own.peak_at,
         "saved": percent(before.peak - own.peak, before.peak), "host": three_digits(own.host),
         "fits": f"{own.fits(CARDS[0]):,}", "most": f"{before.fits(CARDS[0]):,}",
     }  # fmt: skip
@@ -97,11 +95,16 @@ def _times(lesson: str, *causes: Mistake, **seen: object) -> Truth:
     return Truth(ratio, (planned(ratio),), causes, {**_seen(lesson), **seen})
 
 
-def _falls(lesson: str) -> tuple[bool, bool]:
-    """Return whether the bytes and the time of a lesson's row are less than those it is compared
-    with, by more than a learner would call the same."""
-    own, before = _rows(lesson)
-    return 100 * (before.peak - own.peak) > SAME * before.peak, own.extra < -SAME
+def _pace(case_row: CaseRow) -> str:
+    """Return ``"faster"`` or ``"slower"`` than the plain step, or the ``"same"`` for a learner."""
+    if abs(case_row.extra) <= SAME:
+        return "same"
+    return "faster" if case_row.extra < 0 else "slower"
+
+
+def _nearest(shares: Mapping[str, float], value: float) -> str:
+    """Return the option whose share is nearest to a value."""
+    return min(shares, key=lambda name: abs(shares[name] - value))
 
 
 def _of_role(case_row: CaseRow, *roles: Role) -> int:
@@ -134,28 +137,30 @@ def lowered_at_once(n: Numbers) -> Truth:
                    "copy" if more == own.workspace else "copies")  # fmt: skip
 
 
-@case_card("04.case", AnswerKind.CHOICE, options=("no", "sixth", "third", "half"),
-           gives=("a sixth",))  # fmt: skip
+_SAVED_TIME = {"no": 0.0, "sixth": 1 / 6, "third": 1 / 3, "half": 0.5}
+
+
+@case_card("04.case", AnswerKind.CHOICE, options=tuple(_SAVED_TIME), gives=("a sixth",))
 def no_copy(n: Numbers) -> Truth:
     """Answer of 04.case: the share of the time that a step saves if no lowered copy is written."""
-    near = {"no": 0.0, "sixth": 1 / 6, "third": 1 / 3, "half": 0.5}
-    saved = -row("04").extra / 100
     without = TECHNIQUES["04"].make(plain(), IMAGES)
     before, moved = (
         three_digits(sum(op.bytes_moved.at(IMAGES) for op in step.ops))
         for step in (plain(), without)
     )
-    option = min(near, key=lambda name: abs(near[name] - saved))
+    option = _nearest(_SAVED_TIME, -row("04").extra / 100)
     return _choice("04", option, before=before, moved=moved)
 
 
-@case_card("05.case", AnswerKind.CHOICE, options=("none", "quarter", "half", "three"),
+_FREE = {"none": 0.0, "quarter": 0.25, "half": 0.5, "three": 0.75}
+
+
+@case_card("05.case", AnswerKind.CHOICE, options=tuple(_FREE),
            gives=("a quarter of the card", "three quarters"))  # fmt: skip
 def one_image_a_lane(n: Numbers) -> Truth:
     """Answer of 05.case: the share of the card that stays free with one image for each lane."""
-    free = Fraction(BUDGET - row("05").peak, BUDGET)
-    near = ("none", "quarter", "half", "three")[min(3, max(0, round(4 * free)))]
-    return _choice("05", near, updates=IMAGES // LANES)
+    option = _nearest(_FREE, 1 - row("05").peak / BUDGET)
+    return _choice("05", option, updates=IMAGES // LANES)
 
 
 @case_card("06.case", AnswerKind.CHOICE, options=("faster", "same", "slower", "no"),
@@ -163,30 +168,21 @@ def one_image_a_lane(n: Numbers) -> Truth:
 def in_16_bits(n: Numbers) -> Truth:
     """Answer of 06.case: whether the step fits in mixed fp16, and what becomes of its time."""
     own = row("06")
-    if own.peak > BUDGET:
-        return _choice("06", "no")
-    time = "same" if abs(own.extra) <= SAME else "faster" if own.extra < 0 else "slower"
-    return _choice("06", time)
+    return _choice("06", "no" if own.peak > BUDGET else _pace(own))
 
 
-@case_card("07.case", AnswerKind.CHOICE, options=("hardly", "tenth", "third", "half"),
-           gives=("freed anyway",))  # fmt: skip
+_SAVED_BYTES = {"hardly": 0.0, "tenth": 0.1, "third": 1 / 3, "half": 0.5}
+
+
+@case_card("07.case", AnswerKind.CHOICE, options=tuple(_SAVED_BYTES), gives=("freed anyway",))
 def overwritten(n: Numbers) -> Truth:
     """Answer of 07.case: the share of the peak that in place saves where arrays are freed early."""
     own, before = _rows("07")
-    saved = 1 - own.peak / before.peak
-    near = {"hardly": 0.0, "tenth": 0.1, "third": 1 / 3, "half": 0.5}
-    kept, less = (plan(step).peak(IMAGES) for step in _without_freeing())
+    kept, less = row("00").peak, plan(no_reuse(in_place(plain()))).peak(IMAGES)
     return _choice(
-        "07", min(near, key=lambda name: abs(near[name] - saved)),
+        "07", _nearest(_SAVED_BYTES, 1 - own.peak / before.peak),
         kept=three_digits(kept), overwritten=three_digits(less), other=percent(kept - less, kept),
     )  # fmt: skip
-
-
-@cache
-def _without_freeing() -> tuple[Any, Any]:
-    """Return the step in which nothing is freed, and the same step in place."""
-    return no_reuse(plain()), no_reuse(in_place(plain()))
 
 
 @case_card("08.case", AnswerKind.AMOUNT)
@@ -227,11 +223,14 @@ def moved_away(n: Numbers) -> Truth:
     return _times("09", *causes)
 
 
+_TIMES = {"slower": "twice", "same": "same", "faster": "half"}
+"""Options that say the time of a step that saves bytes."""
+
+
 @case_card("10.case", AnswerKind.CHOICE, options=("twice", "same", "none", "half"),
            gives=("the same time", "batch norm sees"))  # fmt: skip
 def two_halves(n: Numbers) -> Truth:
     """Answer of 10.case: what two halves do to the peak and to the time of a step."""
-    less, faster = _falls("10")
-    longer = row("10").extra > SAME
-    return _choice("10", "none" if not less else
-                   "twice" if longer else "half" if faster else "same")  # fmt: skip
+    own, before = _rows("10")
+    less = 100 * (before.peak - own.peak) > SAME * before.peak
+    return _choice("10", _TIMES[_pace(own)] if less else "none")

@@ -108,8 +108,7 @@ LATER = ("11",)
 """Lessons that are not there yet."""
 LESSONS = tuple(sorted(TECHNIQUES))
 """Lessons with a row; each asks for it with its card ``NN.case``."""
-_NEEDED = {"00": ("00",), "07": ("00", "02", "07"), "08": ("00", "02", "07", "08"),
-           "09": ("00", "02", "07", "08", "09")}  # fmt: skip
+_NEEDED = {"00": ("00",), "08": ("00", "02", "07", "08"), "09": ("00", "02", "07", "08", "09")}
 
 
 def lessons_needed(lesson: str) -> tuple[str, ...]:
@@ -155,6 +154,11 @@ class CaseRow:
         if self.technique.result == OTHER:
             return ""
         return f"{self.extra:+.{0 if self.extra >= 100 else 1}f} %".replace("-", MINUS)
+
+    @property
+    def time_size(self) -> str:
+        """Added time without its sign, for a sentence that says more or less: ``'38.9 %'``."""
+        return self.time.lstrip(f"+{MINUS}")
 
     @property
     def result(self) -> str:
