@@ -9,7 +9,7 @@ from random import Random
 from memlab import units
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Truth, topic
-from memlab.lesson.content.shared_truths import peak_of, planned, step_of
+from memlab.lesson.content.shared_truths import peak_of, planned, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
@@ -30,11 +30,7 @@ def _draw_case(chance: Random) -> Numbers:
     return {**_CASE, "network": name, "batch": batch}
 
 
-def _case_words(n: Numbers) -> Numbers:
-    return {**n, "label": zoo.build(n["network"]).label}
-
-
-@topic("00.case", AnswerKind.AMOUNT, _CASE, _draw_case, words=_case_words,
+@topic("00.case", AnswerKind.AMOUNT, _CASE, _draw_case, words=with_label,
        gives=("6 cards", "six cards"))  # fmt: skip
 def case(n: Numbers) -> Truth:
     """Answer of 00.case: the peak of a training step in which nothing is freed (D1)."""
@@ -66,8 +62,7 @@ def _draw_double(chance: Random) -> Numbers:
 
 
 def _double_words(n: Numbers) -> Numbers:
-    label = zoo.build(n["network"]).label
-    return {**n, "label": label, "twice": 2 * n["batch"]}
+    return {**with_label(n), "twice": 2 * n["batch"]}
 
 
 _GROWTH = ("same", "less", "double", "more")

@@ -28,6 +28,7 @@ from memlab.lesson.content.shared_truths import (
     room,
     same_rows,
     step_of,
+    with_label,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.allocation import measure
@@ -191,7 +192,7 @@ def convolutions(name: str) -> list[Node]:
 
 def _network_words(n: Numbers) -> Numbers:
     count = len(convolutions(n["network"]))
-    return {**n, "label": zoo.build(n["network"]).label, "count": count}
+    return {**with_label(n), "count": count}
 
 
 def _network_causes(nodes: list[Node], fraction: Fraction) -> list[Mistake]:

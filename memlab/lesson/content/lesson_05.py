@@ -26,6 +26,7 @@ from memlab.lesson.content.shared_truths import (
     planned,
     same_rows,
     step_of,
+    with_label,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
@@ -108,7 +109,7 @@ def _columns_causes(name: str, least: Node) -> list[Mistake]:
 @topic("05.columns", AnswerKind.TIMES, {"network": "resnet50"},
        lambda chance: {"network": chance.choice(_NETWORKS)},
        counted=True, stops=_COUNTS,
-       words=lambda n: {**n, "label": zoo.build(n["network"]).label},
+       words=with_label,
        gives=("output place", "output places", "output position", "output positions",
               "B·Ho·Wo", "7·7 places", "7·7 =", "from pixels"),
        shows=({"convolution": "7x7"},))  # fmt: skip
@@ -137,17 +138,13 @@ def _draw_half(chance: Random) -> Numbers:
     return {**_FIRST_HALF, **named, "format": chance.choice(("fp16", "bf16"))}
 
 
-def _half_words(n: Numbers) -> Numbers:
-    return {**n, "label": zoo.build(n["network"]).label}
-
-
 def filled(n: Numbers) -> Vectors:
     """Vectors that the maps of a network fill at a batch."""
     network = zoo.build(n["network"])
     return Vectors(network, n["batch"], n["bits"], n["format"], sizes(network)[0])
 
 
-@topic("05.half", AnswerKind.CHOICE, _FIRST_HALF, _draw_half, words=_half_words, options=_IDLE,
+@topic("05.half", AnswerKind.CHOICE, _FIRST_HALF, _draw_half, words=with_label, options=_IDLE,
        gives=("few of the lanes", "1 in 50", "half of the bytes", "need not double"),
        shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
 def half(n: Numbers) -> Truth:

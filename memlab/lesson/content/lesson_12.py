@@ -187,8 +187,7 @@ def _temporaries(ledger: Ledger, batch: int) -> int:
 
 @topic("12.optimizer", AnswerKind.CHOICE, {"model": "vgg16", "batch": 4}, None,
        options=("fewer", "single", "fused"),
-       words=lambda n: {"batch": n["batch"], "fewer": n["batch"] // 2,
-                        "peak": three_digits(_ledger(n["model"]).peak(n["batch"]))},
+       words=lambda n: {"batch": n["batch"], "fewer": n["batch"] // 2, "peak": _peak(n)},
        gives=("writes nothing between", "no temporaries"))  # fmt: skip
 def optimizer(n: Numbers) -> Truth:
     """Answer of 12.optimizer: the change that lowers a peak in the update most."""
