@@ -77,6 +77,11 @@ class Device:
     link: Link | None = None
     on_chip: bool = False
 
+    @property
+    def model(self) -> str:
+        """Title without its year: ``'GeForce RTX 4070'``."""
+        return self.title.partition(",")[0]
+
     def rate(self, format: str = "fp32") -> int:
         """Return the operations per second on values of a format. A format without a rate is
         computed as fp32; a format of twice the bits runs at half the rate.

@@ -213,7 +213,7 @@ def row(lesson: str) -> CaseRow:
 
 def machine_name() -> str:
     """Return the name of the card whose time is given: ``'GeForce RTX 4070'``."""
-    return hardware.find(MACHINE).title.partition(",")[0]
+    return hardware.find(MACHINE).model
 
 
 def link_rate() -> str:

@@ -451,8 +451,7 @@ def _storages_read(op: Op) -> set[str]:
 
 def short(device: Device) -> str:
     """Return a device's title without its year, and without words that many titles share."""
-    title = device.title.partition(",")[0]
-    return title.removeprefix("GeForce ").removeprefix("GTX ")
+    return device.model.removeprefix("GeForce ").removeprefix("GTX ")
 
 
 def speed(link: int) -> str:
