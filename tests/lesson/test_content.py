@@ -41,6 +41,7 @@ LABELS = {
     },
     "07.both": {"training", "inference"},
     "07.address": {"onto", "above", "loss_same", "loss_other"},
+    "10.slowest": {"worker", "workers"},
 }
 """What the bars of a question are called, where plan and measurement are no names for them; the
 sentences of which it says one."""

@@ -13,7 +13,7 @@ from random import Random
 
 import numpy as np
 
-from memlab import formats, hardware, units
+from memlab import formats, hardware, strings, units
 from memlab.arrays import Column
 from memlab.clocks.data_path import DECODED, JPEG, PathPlan
 from memlab.clocks.streams import COMPUTE, DISK, slots
@@ -78,9 +78,7 @@ def path_of(network: str, batch: int, buffers: int, workers: int, device: str) -
     """Data path of a network's images, from JPEG files on an NVMe SSD to the device."""
     card = hardware.find(device)
     rates = SSD * units.DECIMAL["GB"], 10 * units.DECIMAL["GB"], card.wire.speed
-    return data_path_of(
-        network_of(network), batch, buffers, "host", *rates, card, "jpeg", workers
-    )  # fmt: skip
+    return data_path_of(network_of(network), batch, buffers, "host", *rates, card, "jpeg", workers)
 
 
 def _path(n: Numbers, buffers: int) -> PathPlan:
@@ -97,21 +95,12 @@ def _draw_path(chance: Random) -> Numbers:
 
 
 def _words(n: Numbers) -> dict[str, object]:
-    many = n["workers"] > 1
-    rate = f"{DECODED} images/s"
-    workers = (
-        f"{n['workers']} worker processes decode {rate} each"
-        if many
-        else (f"one worker process decodes {rate}")
-    )
-    device = hardware.find(n["device"]).title.partition(",")[0]
+    key = "workers" if n["workers"] > 1 else "worker"
+    workers = strings.get(f"ask.10.slowest.{key}", count=n["workers"], rate=DECODED)
     return {
-        **with_label(n),
-        "device": device,
-        "workers": workers,
-        "disk": SSD,
-        "file": f"{JPEG // 1000} kB",
-    }
+        **with_label(n), "device": hardware.find(n["device"]).model, "workers": workers,
+        "disk": SSD, "file": f"{JPEG // 1000} kB",
+    }  # fmt: skip
 
 
 @topic("10.slowest", AnswerKind.CHOICE,
