@@ -69,8 +69,9 @@ def reveal(*names: str) -> Callable[[Function], Function]:
 
 def picture_of(name: str) -> Picture | None:
     """Return the function that makes the picture of a question; None if it has no picture."""
+    there = {module.name for module in iter_modules(__path__)}
     for module in (f"lesson_{name.partition('.')[0]}", "case"):
-        if any(found.name == module for found in iter_modules(__path__)):
+        if module in there:
             import_module(f"{__name__}.{module}")
     return _PICTURES.get(name)
 
