@@ -47,6 +47,8 @@ THOUSANDS = re.compile(r"\d{1,3},\d{3}(?!,?\d)(?!\s*B\b)")
 """A comma that some people set before decimals."""
 THOUSAND = 1000
 """Ratios stand on their axis in thousandths: its ends are whole numbers."""
+Followed = tuple[Callable[..., Any], int]
+"""Function under an answer, and the number of the attempt that it runs for: 0 for all of them."""
 
 
 # -- prediction cards -----------------------------------------------------------------------------
@@ -63,7 +65,7 @@ class PredictionCard(Widget):
     def __init__(self, card: Card) -> None:
         self.card, self.width = card, WIDEST
         self._entered: dict[tuple[int, str], str] = {}
-        self._followed: dict[tuple[Callable[..., Any], int], list[Output]] = {}
+        self._followed: dict[Followed, list[Output]] = {}
         self.slot, self.working = Slot(), False
         self.picture = reveals.picture_of(card.topic.name)
         super().__init__()
@@ -300,18 +302,15 @@ class PredictionCard(Widget):
         The answer is shown first, as the picture may take seconds. What was interrupted runs with
         the next change of the card.
         """
-        now, functions = self.card.now, self._functions()
-        if now.revealed and any(key not in self._followed for key in functions):
-            self.slot.outputs = (working(self.card.topic),)
-            try:
+        functions = self._functions()
+        try:
+            if missing := [key for key in functions if key not in self._followed]:
+                self.slot.outputs = (working(self.card.topic),)
                 self.refresh()
                 with reveals.progress_told(partial(self._show_progress, monotonic())):
-                    for key, function in functions.items():
-                        if key not in self._followed:
-                            self._followed[key] = outputs_of(function, self.card.topic.name)
-            finally:
-                self.slot.outputs = self._outputs()
-        else:
+                    for key in missing:
+                        self._followed[key] = outputs_of(functions[key], self.card.topic.name)
+        finally:
             self.slot.outputs = self._outputs()
         return list(self.slot.outputs)
 
@@ -321,11 +320,13 @@ class PredictionCard(Widget):
         text = strings.get("card.control.progress", **parts, about=self.card.topic.seconds)
         self.slot.outputs = (_waiting(text, f' value="{done}" max="{total}"'),)
 
-    def _functions(self) -> dict[tuple[Callable[..., Any], int], Callable[[], Any]]:
-        """Return the functions whose outputs stand under the current answer, by a key: the picture,
-        and what takes numbers, runs for each attempt, anything else once."""
+    def _functions(self) -> dict[Followed, Callable[[], Any]]:
+        """Return the functions whose outputs stand under the current answer; none before it is
+        revealed. The picture, and what takes numbers, runs for each attempt, anything else once."""
         picture, place = self.picture, len(self.card.rounds)
-        functions: dict[tuple[Callable[..., Any], int], Callable[[], Any]] = {}
+        functions: dict[Followed, Callable[[], Any]] = {}
+        if not self.card.now.revealed:
+            return functions
         if picture:
             functions[picture, place] = partial(picture, self.card.now)
         for function in self.card.follows.values():
@@ -337,8 +338,6 @@ class PredictionCard(Widget):
 
     def _outputs(self) -> tuple[Output, ...]:
         """Return the outputs under the current answer, as far as they are there."""
-        if not self.card.now.revealed:
-            return ()
         return tuple(part for key in self._functions() for part in self._followed.get(key, ()))
 
 
