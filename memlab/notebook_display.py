@@ -68,9 +68,9 @@ def _card(view: PredictionCard) -> dict[str, Any]:
 def _still(output: Output) -> dict[str, Any]:
     """Return an output under an answer for pages where no Python runs; a live page, which shows it
     in the card, shows nothing here."""
-    text = {"text/plain": output["text"]} if "text" in output else output.get("data")
-    failed = {"text/plain": "\n".join(output.get("traceback", ()))}
-    return {**(text or failed), WIDGET: unseen().get_view_spec()}
+    lines = output.get("text") or "\n".join(output.get("traceback", ()))
+    data = output.get("data") or {"text/plain": lines}
+    return {**data, WIDGET: unseen().get_view_spec()}
 
 
 def _publish(data: dict[str, Any], **more: Any) -> None:
