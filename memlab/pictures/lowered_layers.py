@@ -20,7 +20,7 @@ from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, bytes_over
 from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
-from memlab.pictures.live.setting import Checkbox, Range, Setting, State
+from memlab.pictures.live.setting import Checkbox, Range, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
@@ -32,7 +32,7 @@ from memlab.pictures.shifted_copies.lowering import (
     lowered_bytes,
     times,
 )
-from memlab.pictures.values.step_recipe import name_of, named_or_given
+from memlab.pictures.values.step_recipe import of_network
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
@@ -119,14 +119,7 @@ class LoweredLayers(View[LayerBytes]):
     name, made_by, widest = "layers", "lowered_layers", 820
     positional = ("network", "batch")
 
-    network = Setting(
-        doc="a name of ``memlab.zoo``, or a network of yours",
-        default="resnet50",
-        check=named_or_given,
-        fixed=True,
-        code="plain",
-        write=lambda network: repr(name_of(network)),
-    )
+    network = of_network(default="resnet50", fixed=True)
     batch = Range(1, MOST, doc="the mini-batch size", default=32, stops=BATCHES, code="always")
     numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 

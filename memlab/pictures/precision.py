@@ -31,13 +31,7 @@ from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.values.number_text import figure, percent, three_digits, three_digits_of_sum
-from memlab.pictures.values.step_recipe import (
-    StepRecipe,
-    memory_of,
-    name_of,
-    named_or_given,
-    network_of,
-)
+from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of, of_network
 from memlab.step.fp32_tiles import COMPUTED, operands
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -456,11 +450,7 @@ class FormatsByRole(SteadyView[Precision]):
     positional = ("what", "batch", "optimizer")
     picture_keys = KEYS
 
-    what = Setting(
-        doc="a name of ``memlab.zoo``, or a network of yours", default="resnet50",
-        check=named_or_given, stays=True, code="plain",
-        write=lambda study: repr(name_of(study)),
-    )  # fmt: skip
+    what = of_network(default="resnet50", stays=True)
     start_from = Select(
         STARTS,
         doc='the formats to start from: ``"fp32"``, ``"mixed fp16"`` or ``"bf16"``',

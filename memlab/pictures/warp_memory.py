@@ -33,7 +33,7 @@ from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.shifted_copies.lowering import conv, find
-from memlab.pictures.values.step_recipe import name_of, named_or_given
+from memlab.pictures.values.step_recipe import of_network
 from memlab.step.tensor import Role
 
 WARP = 32
@@ -434,14 +434,7 @@ class WarpMemory(View[Warps]):
     name, made_by, widest = "warp", "warp_memory", 820
     positional = ("network", "layer")
 
-    network = Setting(
-        doc="a name of ``memlab.zoo``, or a network of yours",
-        default="vgg16",
-        check=named_or_given,
-        fixed=True,
-        code="plain",
-        write=lambda network: repr(name_of(network)),
-    )
+    network = of_network(default="vgg16", fixed=True)
     layer = Setting[str](
         doc="the name of a convolution in it", default="conv1_2", fixed=True, code="plain"
     )
