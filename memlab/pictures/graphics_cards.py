@@ -32,7 +32,7 @@ from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
 from memlab.pictures.values.cache import RecentResults
 from memlab.pictures.values.number_text import MOST, three_digits
-from memlab.pictures.values.step_recipe import network_of
+from memlab.pictures.values.step_recipe import of_network
 from memlab.pictures.values.study import Study
 from memlab.techniques.no_reuse import no_reuse
 
@@ -364,10 +364,7 @@ class GraphicsCards(View[StepInCards]):
     name, made_by = "graphics_cards", "graphics_cards"
     positional = ("network", "batch")
 
-    network = Setting[Network](
-        doc="a network of ``memlab.zoo`` or its name", default="resnet50", check=network_of,
-        fixed=True, code="plain", write=lambda network: repr(network.name),
-    )  # fmt: skip
+    network = of_network(default="resnet50", fixed=True)
     batch = Range(
         1, lambda now: now.most, doc="the images of one step", default=lambda now: now.most,
         box=True, code="always",
