@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from memlab import optimizers, strings, units
-from memlab.errors import InputError, true_or_false
+from memlab.errors import InputError
 from memlab.formats import FORMATS, STORED
 from memlab.ledger.ledger import evaluate
 from memlab.networks import zoo
@@ -27,7 +27,7 @@ from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always, never
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.values.number_text import figure, percent, three_digits, three_digits_of_sum
@@ -479,9 +479,9 @@ class FormatsByRole(SteadyView[Precision]):
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, stays=True, code="always",
     )  # fmt: skip
-    others = Setting[bool](
+    others = Checkbox(
         doc="whether the formats that it does not start from have a row too", default=True,
-        check=lambda given: true_or_false("others", given), fixed=True,
+        when=never, fixed=True,
     )  # fmt: skip
     numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(

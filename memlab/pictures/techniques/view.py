@@ -18,7 +18,7 @@ from memlab.pictures.draw.scale import TIGHT, LinearScale, Scale, Tick, bytes_ov
 from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.theme import FREE, PAINTS
-from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, State
+from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, State, never
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.recompute import FLOOR, PAINT, Schedules, Wave, of_subjects, schedules, stops
@@ -85,7 +85,7 @@ class Techniques(View[Frontier]):
     measure = Checkbox(
         doc="also run every technique on this machine, and list what the runs used",
         fixed=True,
-        when=lambda now: False,
+        when=never,
     )
     guess = Select(
         tuple(GUESSES),
@@ -93,13 +93,13 @@ class Techniques(View[Frontier]):
         '``"more"`` than half of it, ``"half"`` or ``"less"``',
         default="",
         stays=True,
-        when=lambda now: False,
+        when=never,
         code="never",
     )
     others = Checkbox(
         doc="list the other techniques too: in place, placed, all of them together",
         default=lambda now: now.measure,
-        when=lambda now: False,
+        when=never,
     )
     numbers = Checkbox(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
