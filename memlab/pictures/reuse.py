@@ -72,7 +72,7 @@ class FourWays(Study):
         inside = in_place(step)
         steps = {"none": no_reuse(step), "in_place": no_reuse(inside), "freed": step,
                  "both": inside}  # fmt: skip
-        return tuple(self._way(name, each) for name, each in steps.items())
+        return tuple(self._way(*item) for item in steps.items())
 
     def _way(self, name: str, step: Step) -> WayToReuse:
         ledger = plan(step)
