@@ -105,8 +105,7 @@ class StepInCards(Study):
 
     @property
     def title(self) -> str:
-        values = {"network": self.network.label, "optimizer": optimizers.title(self.optimizer)}
-        return text_of("title", **values, batch=f"{self.batch:,}", card=self.card)
+        return text_of("title", **self._subject, batch=f"{self.batch:,}", card=self.card)
 
     @property
     def headline(self) -> str:
@@ -132,8 +131,12 @@ class StepInCards(Study):
     @property
     def origin(self) -> str:
         """Line on the step that was planned."""
-        values = {"network": self.network.label, "optimizer": optimizers.title(self.optimizer)}
-        return text_of("planned", **values)
+        return text_of("planned", **self._subject)
+
+    @property
+    def _subject(self) -> dict[str, str]:
+        """Titles of the network and of the optimizer."""
+        return {"network": self.network.label, "optimizer": optimizers.title(self.optimizer)}
 
     def table(self) -> Table:
         """Return the bytes of every part, and as a share of one card; the last row is their

@@ -270,12 +270,9 @@ class Precision:
     def finding(self) -> tuple[str, str]:
         """Return the finding: the choice, and what it changes."""
         if self.changed:
-            what = listed(self.changed)
-            clauses = self._clauses()
-            said = (
-                text_of("finding.two", first=clauses[0], second=clauses[1]) if clauses[1:] else ""
-            )
-            return text_of("finding.yours", what=what), said or clauses[0]
+            first, *rest = self._clauses()
+            clauses = text_of("finding.two", first=first, second=rest[0]) if rest else first
+            return text_of("finding.yours", what=listed(self.changed)), clauses
         if self.now is self.first:
             return text_of("finding.way", name=self.start), text_of(
                 "finding.first", bytes=self.now.digits

@@ -321,7 +321,8 @@ class FrontierChart:
         frontier = self.frontier
         if frontier.least.peak == frontier.all.plain.peak:
             return
-        named = {frontier.half: AROUND[1:], frontier.least: ((-70, 20), (-70, 50))}  # or the same
+        # where both are one schedule, it is drawn as the least
+        named = {frontier.half: AROUND[1:], frontier.least: ((-70, 20), (-70, 50))}
         for wave, around in reversed(named.items()):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
@@ -409,7 +410,8 @@ class FrontierChart:
         for index, key in enumerate(("left", "down")):
             yield ChartText(x, self.top, text_of(key), 12, dx=22, dy=10 + 17 * index)
         stop = self.frontier.stop
-        wave = chosen or all_.every.get(all_.rule if stop == EVERY else 0, all_.best)
+        own = all_.every.get(all_.rule, all_.best) if stop == EVERY else all_.best
+        wave = chosen or own
         key = "within" if chosen else "large" if wave.k == all_.rule else "large_k"
         name = text_of(key, k=wave.k)
         yield Thumbnail(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
