@@ -340,10 +340,10 @@ class Memory(SteadyView[Snapshot]):
         return tuple(map(max, zip(*largest, strict=True)))
 
     def _roomy(self, now: State) -> State:
-        new = super()._roomy(now)
         if now.largest is None:
-            return new
-        return self._with(new, tuple(map(max, new.room, self.most(now))))
+            return super()._roomy(now)
+        shown = self.needs(now, self.rows_of(now))
+        return self._with(now, tuple(map(max, shown, self.most(now))))
 
     def card(self, now: State) -> tuple[int]:
         return (max((amount.nbytes for amount in now.budgets), default=0),)
