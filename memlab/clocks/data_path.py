@@ -496,11 +496,10 @@ def _stations(ring: Step, batch: int, speeds: Mapping[str, int]) -> Iterator[Sta
         name = place.name.rstrip("0123456789 ")
         rooms.setdefault((name, place.format.name), []).append(place)
     (ram, *_), *_ = rooms.values()
-    files = RAW.name if ram.axes[-1][0] != "JPEG" else "JPEG"
+    files = "JPEG" if ram.axes[-1][0] == "JPEG" else RAW.name
     yield Station("disk", "disk", files, 0, ram.size.at(batch), speeds[READ])
     known_ = {"RAM": ("RAM", speeds[CONVERT]), "pinned": ("pinned memory", speeds[LINK])}
     for (name, format), places in rooms.items():
         title, rate = known_.get(name, ("device", 0))
         memory, nbytes = places[0].storage.memory, places[0].size.at(batch)
-        kind = files if memory == HOST and name == "RAM" else format
-        yield Station(title, memory, kind, len(places), nbytes, rate)
+        yield Station(title, memory, files if name == "RAM" else format, len(places), nbytes, rate)

@@ -9,6 +9,8 @@ from time import thread_time
 import numpy as np
 from PIL import Image
 
+from memlab.measure.timing import once
+
 WIDTH, HEIGHT = 500, 375
 """Pixels of most photos in ImageNet."""
 COARSE = 4
@@ -67,11 +69,10 @@ def decoding(runs: int = RUNS) -> Decoding:
         print(memlab.measure.jpeg.decoding())
     """
     file = photo()
-    return Decoding(len(file), min(_seconds(file) for _ in range(runs)) / IMAGES)
 
+    def decode_all(run: int) -> None:
+        for _ in range(IMAGES):
+            decoded(file)
 
-def _seconds(file: bytes) -> float:
-    begin = thread_time()
-    for _ in range(IMAGES):
-        decoded(file)
-    return thread_time() - begin
+    seconds = min(once(decode_all, clock=thread_time) for _ in range(runs))
+    return Decoding(len(file), seconds / IMAGES)

@@ -32,7 +32,7 @@ from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
 from memlab.pictures.values.cache import RecentResults
 from memlab.pictures.values.number_text import MOST, three_digits
-from memlab.pictures.values.step_recipe import network_of
+from memlab.pictures.values.step_recipe import of_network
 from memlab.pictures.values.study import Study
 from memlab.techniques.no_reuse import no_reuse
 
@@ -105,8 +105,7 @@ class StepInCards(Study):
 
     @property
     def title(self) -> str:
-        values = {"network": self.network.label, "optimizer": optimizers.title(self.optimizer)}
-        return text_of("title", **values, batch=f"{self.batch:,}", card=self.card)
+        return text_of("title", **self._subject, batch=f"{self.batch:,}", card=self.card)
 
     @property
     def headline(self) -> str:
@@ -132,8 +131,12 @@ class StepInCards(Study):
     @property
     def origin(self) -> str:
         """Line on the step that was planned."""
-        values = {"network": self.network.label, "optimizer": optimizers.title(self.optimizer)}
-        return text_of("planned", **values)
+        return text_of("planned", **self._subject)
+
+    @property
+    def _subject(self) -> dict[str, str]:
+        """Titles of the network and of the optimizer."""
+        return {"network": self.network.label, "optimizer": optimizers.title(self.optimizer)}
 
     def table(self) -> Table:
         """Return the bytes of every part, and as a share of one card; the last row is their
@@ -364,10 +367,7 @@ class GraphicsCards(View[StepInCards]):
     name, made_by = "graphics_cards", "graphics_cards"
     positional = ("network", "batch")
 
-    network = Setting[Network](
-        doc="a network of ``memlab.zoo`` or its name", default="resnet50", check=network_of,
-        fixed=True, code="plain", write=lambda network: repr(network.name),
-    )  # fmt: skip
+    network = of_network(default="resnet50", fixed=True)
     batch = Range(
         1, lambda now: now.most, doc="the images of one step", default=lambda now: now.most,
         box=True, code="always",

@@ -311,8 +311,8 @@ def _pile(maps: IdleFeatureMaps, time: Time, room: int, guess: float | None) -> 
         high = min(low + row.nbytes, room)
         if high > low:
             marks += _bar(maps, row, low, high, TALL * (high - low) / room)
-        if high > low and high - low < row.nbytes:
-            marks.append(OpenEdge(row.start, min(row.end, time.x.last)))
+            if high < low + row.nbytes:
+                marks.append(OpenEdge(row.start, min(row.end, time.x.last)))
         low = high
     if not maps.asked:
         marks += _number(maps, time, room, guess)

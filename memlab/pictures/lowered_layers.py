@@ -20,7 +20,7 @@ from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, bytes_over
 from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
-from memlab.pictures.live.setting import Checkbox, Range, Setting, State
+from memlab.pictures.live.setting import Checkbox, Range, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
@@ -32,7 +32,7 @@ from memlab.pictures.shifted_copies.lowering import (
     lowered_bytes,
     times,
 )
-from memlab.pictures.values.step_recipe import name_of, named_or_given
+from memlab.pictures.values.step_recipe import of_network
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
@@ -50,7 +50,7 @@ def text_of(key: str, **values: object) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class LayerBytes(Study):
+class LoweredBytes(Study):
     """Bytes of the input and of the lowered matrix of each convolution, at a batch, in fp32."""
 
     network: Network
@@ -108,7 +108,7 @@ class LayerBytes(Study):
 # -- the view ---------------------------------------------------------------------------------
 
 
-class LoweredLayers(View[LayerBytes]):
+class LoweredLayers(View[LoweredBytes]):
     """Inputs and lowered matrices of all convolutions of a network, as bars side by side.
 
     >>> view = memlab.views.lowered_layers("resnet50", batch=32)
@@ -119,21 +119,14 @@ class LoweredLayers(View[LayerBytes]):
     name, made_by, widest = "layers", "lowered_layers", 820
     positional = ("network", "batch")
 
-    network = Setting(
-        doc="a name of ``memlab.zoo``, or a network of yours",
-        default="resnet50",
-        check=named_or_given,
-        fixed=True,
-        code="plain",
-        write=lambda network: repr(name_of(network)),
-    )
+    network = of_network(default="resnet50", fixed=True)
     batch = Range(1, MOST, doc="the mini-batch size", default=32, stops=BATCHES, code="always")
     numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 
-    def study(self, now: State) -> LayerBytes:
+    def study(self, now: State) -> LoweredBytes:
         if not convolutions(now.network):
             raise InputError(f"{now.network.title} has no convolution; try vgg16.")
-        return LayerBytes(now.network, now.batch)
+        return LoweredBytes(now.network, now.batch)
 
     def outline_key(self, now: State) -> object:
         return None
@@ -156,7 +149,7 @@ class LoweredLayers(View[LayerBytes]):
 lowered_layers = maker(LoweredLayers)
 
 
-def _legend(rows: LayerBytes) -> Key:
+def _legend(rows: LoweredBytes) -> Key:
     """Return the looks of an input, of a copy, and of a matrix that is not made."""
     looks: list[tuple[Paint | str, str]] = [(INPUT, text_of("input")), (COPY, text_of("copy"))]
     return Key(
@@ -164,7 +157,7 @@ def _legend(rows: LayerBytes) -> Key:
     )
 
 
-def _chart(rows: LayerBytes) -> Chart:
+def _chart(rows: LoweredBytes) -> Chart:
     """Return the bars of all layers on one axis of bytes."""
     axis = Axis(text_of("axis", network=rows.network.label), labels=False, grid=False, ticks=())
     up = bytes_over(max(rows.matrices))
@@ -173,7 +166,7 @@ def _chart(rows: LayerBytes) -> Chart:
                  left=60)  # fmt: skip
 
 
-def _marks(rows: LayerBytes) -> Iterator[Mark]:
+def _marks(rows: LoweredBytes) -> Iterator[Mark]:
     """Yield the bars of each layer: its input, and beside it its matrix."""
     layers = zip(rows.nodes, rows.inputs, rows.copies, strict=True)
     for at, (node, read, copy) in enumerate(layers):
@@ -185,7 +178,7 @@ def _marks(rows: LayerBytes) -> Iterator[Mark]:
         yield Rect(at + MIDDLE, at + RIGHT, 0, copy or read, look, edge=0.5, fact=fact)
 
 
-def _table(rows: LayerBytes, drawn: bool) -> Table:
+def _table(rows: LoweredBytes, drawn: bool) -> Table:
     """Return a table of the windows: how many layers have it, what they read and copy."""
     cells = []
     for kind in dict.fromkeys(map(_window, rows.nodes)):

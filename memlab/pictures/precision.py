@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from memlab import optimizers, strings, units
-from memlab.errors import InputError, true_or_false
+from memlab.errors import InputError
 from memlab.formats import FORMATS, STORED
 from memlab.ledger.ledger import evaluate
 from memlab.networks import zoo
@@ -27,17 +27,11 @@ from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always, never
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.values.number_text import figure, percent, three_digits, three_digits_of_sum
-from memlab.pictures.values.step_recipe import (
-    StepRecipe,
-    memory_of,
-    name_of,
-    named_or_given,
-    network_of,
-)
+from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of, of_network
 from memlab.step.fp32_tiles import COMPUTED, operands
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -276,12 +270,9 @@ class Precision:
     def finding(self) -> tuple[str, str]:
         """Return the finding: the choice, and what it changes."""
         if self.changed:
-            what = listed(self.changed)
-            clauses = self._clauses()
-            said = (
-                text_of("finding.two", first=clauses[0], second=clauses[1]) if clauses[1:] else ""
-            )
-            return text_of("finding.yours", what=what), said or clauses[0]
+            first, *rest = self._clauses()
+            clauses = text_of("finding.two", first=first, second=rest[0]) if rest else first
+            return text_of("finding.yours", what=listed(self.changed)), clauses
         if self.now is self.first:
             return text_of("finding.way", name=self.start), text_of(
                 "finding.first", bytes=self.now.digits
@@ -456,11 +447,7 @@ class FormatsByRole(SteadyView[Precision]):
     positional = ("what", "batch", "optimizer")
     picture_keys = KEYS
 
-    what = Setting(
-        doc="a name of ``memlab.zoo``, or a network of yours", default="resnet50",
-        check=named_or_given, stays=True, code="plain",
-        write=lambda study: repr(name_of(study)),
-    )  # fmt: skip
+    what = of_network(default="resnet50", stays=True)
     start_from = Select(
         STARTS,
         doc='the formats to start from: ``"fp32"``, ``"mixed fp16"`` or ``"bf16"``',
@@ -489,9 +476,9 @@ class FormatsByRole(SteadyView[Precision]):
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, stays=True, code="always",
     )  # fmt: skip
-    others = Setting[bool](
+    others = Checkbox(
         doc="whether the formats that it does not start from have a row too", default=True,
-        check=lambda given: true_or_false("others", given), fixed=True,
+        when=never, fixed=True,
     )  # fmt: skip
     numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(

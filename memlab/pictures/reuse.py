@@ -24,7 +24,7 @@ from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import ByName, Checkbox, NumberBox, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.values.number_text import ratio, three_digits
-from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
+from memlab.pictures.values.step_recipe import network_of, of_network
 from memlab.pictures.values.study import Study
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -72,7 +72,7 @@ class FourWays(Study):
         inside = in_place(step)
         steps = {"none": no_reuse(step), "in_place": no_reuse(inside), "freed": step,
                  "both": inside}  # fmt: skip
-        return tuple(self._way(name, each) for name, each in steps.items())
+        return tuple(self._way(*item) for item in steps.items())
 
     def _way(self, name: str, step: Step) -> WayToReuse:
         ledger = plan(step)
@@ -142,13 +142,10 @@ class ReusedMemory(View[FourWays]):
     name, made_by = "reuse", "reuse"
     positional = ("network", "batch")
 
-    network = ByName(
-        lambda now: {name: network_of(name).title for name in NETWORKS},
-        doc="a name of ``memlab.zoo``, or a network of yours",
+    network = of_network(
+        ByName,
+        options=lambda now: {name: network_of(name).title for name in NETWORKS},
         default="resnet50",
-        check=named_or_given,
-        code="plain",
-        write=lambda network: repr(name_of(network)),
     )
     training = Checkbox(doc="a training step; False shows inference", default=True)
     batch = NumberBox(doc="the mini-batch size", default=32, code="always")

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from memlab import strings
-from memlab.errors import true_or_false, whole_number
+from memlab.errors import whole_number
 from memlab.pictures.draw.alternatives import LabelledBar, bars
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText
@@ -23,7 +23,7 @@ from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, counts_over
 from memlab.pictures.draw.table import Below, PageBlock, Paragraphs, SideBySide
 from memlab.pictures.draw.theme import PAINTS, Paint
-from memlab.pictures.live.setting import Range, Select, Setting, State
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, never
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.step.tensor import Role
 
@@ -45,7 +45,7 @@ workspace, the results are a feature map."""
 STEPS = {"ArrowLeft": -1, "ArrowUp": -1, "ArrowRight": 1, "ArrowDown": 1}
 Place = tuple[float, float, float, float]
 Loads = list[list[int]]
-"""How often each value of a matrix was loaded, by row and column."""
+"""Number of loads of each value of a matrix, by row and column."""
 
 
 def text_of(key: str, **values: object) -> str:
@@ -205,10 +205,10 @@ class SharedTile(View[TiledProduct]):
         default=_usual,
         code="always",
     )
-    counted = Setting(
+    counted = Checkbox(
         doc="whether the loads are counted, and a value is marked with the results that use it",
         default=True,
-        check=lambda given: true_or_false("counted", given),
+        when=never,
         fixed=True,
     )
 

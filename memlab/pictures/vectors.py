@@ -32,13 +32,7 @@ from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Settin
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values.number_text import ratio, three_digits
-from memlab.pictures.values.step_recipe import (
-    StepRecipe,
-    memory_of,
-    name_of,
-    named_or_given,
-    network_of,
-)
+from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of, of_network
 from memlab.step.tensor import Role
 
 COLUMNS, CHANNELS = SOURCES = "columns", "channels"
@@ -364,15 +358,7 @@ class FilledVectors(View[Vectors]):
     }
     picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape")
 
-    network = ByName(
-        _networks,
-        doc="a name of ``memlab.zoo``, or a network of yours",
-        default="resnet50",
-        check=named_or_given,
-        place="more",
-        code="plain",
-        write=lambda network: repr(name_of(network)),
-    )
+    network = of_network(ByName, options=_networks, default="resnet50", place="more")
     batch = Range(
         1, MOST, doc="the mini-batch size", default=1, stops=STOPS, box=True, code="always"
     )

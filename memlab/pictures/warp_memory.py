@@ -33,7 +33,7 @@ from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.shifted_copies.lowering import conv, find
-from memlab.pictures.values.step_recipe import name_of, named_or_given
+from memlab.pictures.values.step_recipe import of_network
 from memlab.step.tensor import Role
 
 WARP = 32
@@ -113,14 +113,11 @@ class MemoryLine:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Either the loads of a warp or its stores: pairs of a thread's number and a byte address.
-
-    ``each`` is the number of bytes of a value.
-    """
+    """Either the loads of a warp or its stores: pairs of a thread's number and a byte address."""
 
     name: str
     accesses: tuple[tuple[int, int], ...]
-    each: int = FP32
+    value_bytes: int = FP32
 
     @property
     def addresses(self) -> list[int]:
@@ -135,7 +132,7 @@ class Side:
     @property
     def used(self) -> int:
         """Bytes that the threads ask for, each once."""
-        return self.each * len(set(self.addresses))
+        return self.value_bytes * len(set(self.addresses))
 
     @property
     def lines(self) -> list[MemoryLine]:
@@ -166,30 +163,30 @@ class Side:
 class Warp:
     """A warp that lowers a part of one image, in one order of threads.
 
-    ``number`` counts the warps of the image from 0, ``each`` is the number of bytes of a value.
+    ``number`` counts the warps of the image from 0.
     """
 
     node: Node
     order: str
     number: int
-    each: int = FP32
+    value_bytes: int = FP32
 
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
         """Threads of the warp that have a value to compute."""
         values = (_in_columns if self.order == COLUMN else _in_rows)(self.node, self.number)
-        return tuple(_thread(self.node, self.each, *value) for value in values)
+        return tuple(_thread(self.node, self.value_bytes, *value) for value in values)
 
     @cached_property
     def load(self) -> Side:
         """Loads from the image; threads whose value lies in the padding have none."""
         accesses = ((t.number, t.load) for t in self.threads if t.load is not None)
-        return Side(LOAD, tuple(accesses), self.each)
+        return Side(LOAD, tuple(accesses), self.value_bytes)
 
     @cached_property
     def store(self) -> Side:
         """Stores to the lowered matrix."""
-        return Side(STORE, tuple((t.number, t.store) for t in self.threads), self.each)
+        return Side(STORE, tuple((t.number, t.store) for t in self.threads), self.value_bytes)
 
     @property
     def sides(self) -> dict[str, Side]:
@@ -399,7 +396,7 @@ def _in_columns(node: Node, warp: int) -> Iterator[tuple[int, int, int, int]]:
             yield number, row, *divmod(place, wide)
 
 
-def _thread(node: Node, each: int, number: int, row: int, oy: int, ox: int) -> Thread:
+def _thread(node: Node, value_bytes: int, number: int, row: int, oy: int, ox: int) -> Thread:
     """Return a thread of a warp with its place in the kernel and both addresses."""
     layer, (_, height, width) = conv(node), node.input_shapes[0]
     c, position = divmod(row, layer.kernel**2)
@@ -407,8 +404,8 @@ def _thread(node: Node, each: int, number: int, row: int, oy: int, ox: int) -> T
     settings = layer.stride, layer.padding, layer.dilation
     iy, ix = source(oy, ky, *settings), source(ox, kx, *settings)
     inside = 0 <= iy < height and 0 <= ix < width
-    load = each * ((c * height + iy) * width + ix) if inside else None
-    store = each * ((row * node.shape[1] + oy) * node.shape[2] + ox)
+    load = value_bytes * ((c * height + iy) * width + ix) if inside else None
+    store = value_bytes * ((row * node.shape[1] + oy) * node.shape[2] + ox)
     return Thread(number, c, ky, kx, oy, ox, load, store)
 
 
@@ -434,14 +431,7 @@ class WarpMemory(View[Warps]):
     name, made_by, widest = "warp", "warp_memory", 820
     positional = ("network", "layer")
 
-    network = Setting(
-        doc="a name of ``memlab.zoo``, or a network of yours",
-        default="vgg16",
-        check=named_or_given,
-        fixed=True,
-        code="plain",
-        write=lambda network: repr(name_of(network)),
-    )
+    network = of_network(default="vgg16", fixed=True)
     layer = Setting[str](
         doc="the name of a convolution in it", default="conv1_2", fixed=True, code="plain"
     )
@@ -543,7 +533,7 @@ def _lines(side: Side, before: Side | None, pitch: float, gap: float) -> Chart:
     lines, moves = side.lines, _sectors(side)
     still = [_cells(n, y, 0, SECTOR) for y in range(len(lines)) for n in range(SECTORS)]
     used = [
-        _cells(cell // SECTOR, y, cell % SECTOR, side.each)
+        _cells(cell // SECTOR, y, cell % SECTOR, side.value_bytes)
         for y, line in enumerate(lines)
         for cell in line.cells
     ]

@@ -129,6 +129,17 @@ def test_every_part_is_named_once():
         assert (part in shown.named) + any(part.label in name for name in keyed) + thin == 1
 
 
+def test_the_line_of_python_names_the_variant():
+    view = views.graphics_cards("resnet50-v1", 256)
+    assert view.code() == "memlab.views.graphics_cards('resnet50-v1', batch=256)"
+
+
+def test_a_network_of_ones_own_fills_cards():
+    network = memlab.network("mine", image=(3, 16, 16)).conv(8, 3).flatten().linear(10)
+    rows = views.graphics_cards(network.cross_entropy(), 256).rows
+    assert sum(rows.parts.values()) == rows.peak < rows.budget
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [

@@ -97,7 +97,7 @@ def test_the_picture_says_where_and_when_it_was_recorded() -> None:
 def test_the_bytes_are_those_of_the_plan(numbers: dict[str, Any], batch: int) -> None:
     rows = views.layer_bytes(one_layer(numbers), batch=batch).rows
     weights, images = moved(numbers, batch)
-    assert (rows.weights, rows.batch * rows.each) == (weights, images)
+    assert (rows.weights, rows.batch * rows.per_image) == (weights, images)
     assert rows.total == weights + images
     assert rows.share == pytest.approx(Fraction(rows.total, batch * rows.alone))
 

@@ -293,7 +293,7 @@ def test_the_bytes_are_those_of_the_format(format):
     for order, name in product(ORDERS, SIDES):
         side, same = (shown.rows.orders[order].sides[name] for shown in (view, plain))
         assert side.addresses == [address * each // 4 for address in same.addresses]
-        assert side.used == side.each * len(set(same.addresses))
+        assert side.used == side.value_bytes * len(set(same.addresses))
         assert side.moved == moved(side.addresses)
         assert sum(len(line.sectors) for line in side.lines) * 32 == side.moved
     question = topics()["04.warp"]

@@ -35,7 +35,7 @@ from memlab.pictures.addresses.running import ArenaRun, run_map
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.table import Below, Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import FREE
-from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Setting, State
+from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Setting, State, never
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.live.widget import Paragraph, stop
 from memlab.pictures.values.step_recipe import network_of
@@ -240,7 +240,7 @@ class AddressMap(View[MapMoment]):
     optimum = Checkbox(
         doc="whether the score names the smallest arena that is known",
         default=True,
-        when=lambda now: False,
+        when=never,
         fixed=True,
         code="never",
     )

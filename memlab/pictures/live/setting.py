@@ -88,6 +88,11 @@ def always(now: State) -> bool:
     return True
 
 
+def never(now: State) -> bool:
+    """Return False, for a setting that never has a control."""
+    return False
+
+
 def same(value: object, other: object) -> bool:
     """True if two values of a setting are the same choice."""
     return value is other or (type(value) is type(other) and value == other)

@@ -224,11 +224,6 @@ def placed(name: str) -> Callable[[State], str]:
     return lambda now: "main" if name in now.control else "more"
 
 
-def never(now: State) -> bool:
-    """Return False, for a setting that never has a control."""
-    return False
-
-
 class NetworkSize(Range):
     """Setting for a size of a network, where the network has that size."""
 

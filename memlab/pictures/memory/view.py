@@ -16,7 +16,7 @@ from memlab.networks.zoo.resnets import VARIANTS
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live import setting
 from memlab.pictures.live.fixed_axes import Needs, SteadyView, extremes
-from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, once
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, never, once
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, stop
 from memlab.pictures.memory import lifetimes as small
@@ -34,7 +34,6 @@ from memlab.pictures.memory.choices import (
     memory_of,
     network_in,
     networks_of,
-    never,
     of_network,
     offered,
     placed,
@@ -341,10 +340,10 @@ class Memory(SteadyView[Snapshot]):
         return tuple(map(max, zip(*largest, strict=True)))
 
     def _roomy(self, now: State) -> State:
-        new = super()._roomy(now)
         if now.largest is None:
-            return new
-        return self._with(new, tuple(map(max, new.room, self.most(now))))
+            return super()._roomy(now)
+        shown = self.needs(now, self.rows_of(now))
+        return self._with(now, tuple(map(max, shown, self.most(now))))
 
     def card(self, now: State) -> tuple[int]:
         return (max((amount.nbytes for amount in now.budgets), default=0),)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from memlab import hardware, optimizers, units
 from memlab.networks import zoo
+from memlab.networks.graph import Network
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import ByName, Range, Select, Setting, State
@@ -17,7 +18,7 @@ from memlab.pictures.offload import focus
 from memlab.pictures.offload.page import NEAR, OffloadPageInputs, needs, page
 from memlab.pictures.offload.streams import OffloadTimeline, offloaded, short, speed
 from memlab.pictures.values.number_text import three_digits
-from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
+from memlab.pictures.values.step_recipe import network_of, of_network
 
 SPEEDS = tuple(
     10**9 * gigabytes for gigabytes in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450)
@@ -45,7 +46,7 @@ def devices() -> dict[str, str]:
 
 def of_networks(
     titles: Callable[[], Mapping[str, str]] = networks, default: str = "vgg16", **given: Any
-) -> ByName:
+) -> Setting[Network]:
     """Return the setting of the network.
 
     Args:
@@ -53,9 +54,7 @@ def of_networks(
         default: name of the network when none is given.
         **given: other arguments of the setting.
     """
-    return ByName(lambda now: titles(), doc="a name of ``memlab.zoo``, or a network of yours",
-                  default=default, check=named_or_given, code="plain",
-                  write=lambda network: repr(name_of(network)), **given)  # fmt: skip
+    return of_network(ByName, options=lambda now: titles(), default=default, **given)
 
 
 def of_devices(**given: Any) -> ByName:

@@ -18,11 +18,11 @@ from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Band, bytes_over
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import PAINTS
-from memlab.pictures.live.setting import Range, Select, Setting, State
+from memlab.pictures.live.setting import Range, Select, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.per_image.curves import BatchShares, curves_of
 from memlab.pictures.values.number_text import figure, ratio, three_digits
-from memlab.pictures.values.step_recipe import name_of, named_or_given
+from memlab.pictures.values.step_recipe import of_network
 from memlab.step.tensor import Role
 
 STOPS = (1, 2, 4, 8, 16, 32, 64)
@@ -39,22 +39,22 @@ charts; width below which they stand below each other."""
 @dataclass(frozen=True)
 class LayerBytes:
     """Bytes that a layer reads and writes for a batch, if each value moves once: ``weights`` for
-    the whole batch, ``each`` for the input and the output of an image."""
+    the whole batch, ``per_image`` for the input and the output of an image."""
 
     label: str
     weights: int
-    each: int
+    per_image: int
     batch: int
 
     @property
     def total(self) -> int:
         """Bytes for the whole batch."""
-        return self.weights + self.batch * self.each
+        return self.weights + self.batch * self.per_image
 
     @property
     def alone(self) -> int:
         """Bytes for a batch of one image."""
-        return self.weights + self.each
+        return self.weights + self.per_image
 
     def at(self, batch: int) -> LayerBytes:
         """Return the bytes of the layer at another batch."""
@@ -83,14 +83,14 @@ class LayerBytes:
     def sentence(self) -> str:
         """A hint what is counted."""
         return text_of("see", label=self.label, weights=three_digits(self.weights),
-                       each=three_digits(self.each))  # fmt: skip
+                       each=three_digits(self.per_image))  # fmt: skip
 
     def table(self) -> Table:
         """Return exact bytes at every batch: weights, images, total and total per image."""
         keys = ("batch", "weights", "images", "total", "per_image")
         rows = []
         for layer in map(self.at, sorted({*STOPS, self.batch})):
-            amounts = (layer.batch, layer.weights, layer.batch * layer.each, layer.total,
+            amounts = (layer.batch, layer.weights, layer.batch * layer.per_image, layer.total,
                        round(layer.total / layer.batch))  # fmt: skip
             rows.append([f"{amount:,}" for amount in amounts])
         return Table([text_of(f"head.{key}") for key in keys], rows, drawn=False, gap=6)
@@ -147,9 +147,7 @@ class BytesOfLayer(View[LayerBytes]):
     name, made_by = "layer_bytes", "layer_bytes"
     positional = ("network", "layer", "batch")
 
-    network = Setting(doc="a name of ``memlab.zoo``, or a network of yours", default="vgg16",
-                      check=named_or_given, fixed=True, code="plain",
-                      write=lambda network: repr(name_of(network)))  # fmt: skip
+    network = of_network(default="vgg16", fixed=True)
     layer = Select(_options, doc="the name of a linear layer or a convolution; the first if not "
                    "given", default=lambda now: next(iter(layers_of(now.network))),
                    code="always")  # fmt: skip
@@ -193,9 +191,9 @@ def _bars(layer: LayerBytes, old: LayerBytes | None) -> Chart:
     """Return the bytes of one image and of the batch as bars, on an axis that holds every batch of
     the slider."""
     scale = bytes_over(layer.at(STOPS[-1]).total)
-    rows = layer.at(1), layer
-    marks = [mark for row, each in enumerate(rows) for mark in _bar(row, each)]
-    told = [f"{each.images}: {three_digits(each.total)}" for each in rows]
+    one = layer.at(1)
+    marks = [*_bar(0, one), *_bar(1, layer)]
+    told = [f"{bar.images}: {three_digits(bar.total)}" for bar in (one, layer)]
     before = [Rect(0, old.total, 1, 2, thick=BAR + 6)] if old and old.batch != layer.batch else []
     return Chart(scale, Band(2, 0), marks, 2 * ROW, left=NAMES, right=TOTAL, above=26,
                  previous=before, told=told, gap=8)  # fmt: skip
@@ -206,7 +204,7 @@ def _bar(row: int, layer: LayerBytes) -> Iterator[Mark]:
     yield ChartText(0, row + 0.5, layer.images, 13, "end", dx=-8, dy=5)
     for first, nbytes, look, what in (
         (0, layer.weights, WEIGHTS, "weights"),
-        (layer.weights, layer.batch * layer.each, IMAGES, "images"),
+        (layer.weights, layer.batch * layer.per_image, IMAGES, "images"),
     ):
         fact = Fact(f"{layer.images}, {text_of(f'head.{what}')}", units.exact(nbytes))
         yield Rect(first, first + nbytes, row, row + 1, look, thick=BAR, fact=fact)

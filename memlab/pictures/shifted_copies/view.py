@@ -39,7 +39,7 @@ from memlab.pictures.shifted_copies.small_picture import (
     SmallPicture,
     text_of,
 )
-from memlab.pictures.values.step_recipe import name_of, named_or_given, network_of
+from memlab.pictures.values.step_recipe import network_of, of_network
 
 MOVES = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
 LAYERS = (
@@ -119,12 +119,9 @@ class ShiftedCopies(View[Lowering]):
     }
     made_of: ClassVar = ("network", "layer", "k", "stride", "pad", "how")
 
-    network = Setting(
+    network = of_network(
         doc="a name of ``memlab.zoo``, or a network of yours; ``'vgg16'`` if not given",
         default=lambda now: network_of("vgg16"),
-        check=named_or_given,
-        code="plain",
-        write=lambda network: repr(name_of(network)),
     )
     layer: Setting[str] = Setting(
         doc="the name of a convolution in it; ``'conv1_2'`` of VGG-16, or its first, if not given",

@@ -18,7 +18,7 @@ from memlab.pictures.draw.scale import TIGHT, LinearScale, Scale, Tick, bytes_ov
 from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.theme import FREE, PAINTS
-from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, State
+from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, State, never
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.picture import DrawnLayer, Mountain
 from memlab.pictures.recompute import FLOOR, PAINT, Schedules, Wave, of_subjects, schedules, stops
@@ -85,7 +85,7 @@ class Techniques(View[Frontier]):
     measure = Checkbox(
         doc="also run every technique on this machine, and list what the runs used",
         fixed=True,
-        when=lambda now: False,
+        when=never,
     )
     guess = Select(
         tuple(GUESSES),
@@ -93,13 +93,13 @@ class Techniques(View[Frontier]):
         '``"more"`` than half of it, ``"half"`` or ``"less"``',
         default="",
         stays=True,
-        when=lambda now: False,
+        when=never,
         code="never",
     )
     others = Checkbox(
         doc="list the other techniques too: in place, placed, all of them together",
         default=lambda now: now.measure,
-        when=lambda now: False,
+        when=never,
     )
     numbers = Checkbox(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
@@ -321,7 +321,8 @@ class FrontierChart:
         frontier = self.frontier
         if frontier.least.peak == frontier.all.plain.peak:
             return
-        named = {frontier.half: AROUND[1:], frontier.least: ((-70, 20), (-70, 50))}  # or the same
+        # where both are one schedule, it is drawn as the least
+        named = {frontier.half: AROUND[1:], frontier.least: ((-70, 20), (-70, 50))}
         for wave, around in reversed(named.items()):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
@@ -409,7 +410,8 @@ class FrontierChart:
         for index, key in enumerate(("left", "down")):
             yield ChartText(x, self.top, text_of(key), 12, dx=22, dy=10 + 17 * index)
         stop = self.frontier.stop
-        wave = chosen or all_.every.get(all_.rule if stop == EVERY else 0, all_.best)
+        own = all_.every.get(all_.rule, all_.best) if stop == EVERY else all_.best
+        wave = chosen or own
         key = "within" if chosen else "large" if wave.k == all_.rule else "large_k"
         name = text_of(key, k=wave.k)
         yield Thumbnail(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
