@@ -29,6 +29,14 @@ def _nobody_in_particular(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
+@pytest.fixture
+def progress_file(tmp_path, monkeypatch):
+    """The file of a learner's progress, which is not there yet."""
+    path = tmp_path / "progress.json"
+    monkeypatch.setenv("MEMLAB_PROGRESS", str(path))
+    return path
+
+
 def pytest_configure(config):
     """IPython finds no settings of a learner's, and needs no home that can be written to. On
     Windows, Jupyter's client warns that it watches its sockets in a thread; so it may."""

@@ -14,10 +14,9 @@ LINKED, CARD, EXERCISE, CHECK = cells()
 
 
 @pytest.fixture(autouse=True)
-def away(tmp_path, monkeypatch):
+def away(progress_file, monkeypatch):
     """A folder of a learner's own, with their progress."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MEMLAB_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.chdir(progress_file.parent)
 
 
 def run(*sources: Cell) -> tuple[Any, dict[str, Any]]:

@@ -432,24 +432,16 @@ def test_lab_hands_its_arguments_on(run, monkeypatch):
     assert run("lab", "--no-browser", "--", "x")[1] == "['--no-browser', '--', 'x']\n"
 
 
-@pytest.fixture
-def progress(tmp_path, monkeypatch):
-    """The file that MEMLAB_PROGRESS names, which is not there yet."""
-    path = tmp_path / "progress.json"
-    monkeypatch.setenv("MEMLAB_PROGRESS", str(path))
-    return path
-
-
-def test_progress_shows_the_file_that_the_environment_names(run, as_json, progress):
+def test_progress_shows_the_file_that_the_environment_names(run, as_json, progress_file):
     record.answered("02.output", "6.4 MB", True)
     code, text, err = run("progress")
     assert (code, err) == (0, "")
-    assert str(progress) in text.splitlines()[0]
+    assert str(progress_file) in text.splitlines()[0]
     assert "6.4 MB" in text
-    assert as_json("progress") == json.loads(progress.read_text(encoding="utf-8"))
+    assert as_json("progress") == json.loads(progress_file.read_text(encoding="utf-8"))
 
 
-def test_progress_shows_no_deleted_card_as_open(run, progress):
+def test_progress_shows_no_deleted_card_as_open(run, progress_file):
     record.answered("02.once", "2", False)
     record.answered("02.halve", "2", False)
     _, text, _ = run("progress")
@@ -458,22 +450,22 @@ def test_progress_shows_no_deleted_card_as_open(run, progress):
     assert "not yet" in lines["halve"]
 
 
-def test_progress_shows_what_the_lab_keeps_where_nothing_is_named(run, progress, monkeypatch):
+def test_progress_shows_what_the_lab_keeps_where_nothing_is_named(run, progress_file, monkeypatch):
     record.answered("02.output", "6.4 MB", True)
-    progress.parent.joinpath("my").mkdir()
-    kept = progress.rename(progress.parent / "my" / "progress.json")
+    progress_file.parent.joinpath("my").mkdir()
+    kept = progress_file.rename(progress_file.parent / "my" / "progress.json")
     monkeypatch.delenv("MEMLAB_PROGRESS")
-    monkeypatch.setattr("memlab.cli.lessons.CHECKOUT", progress.parent)
+    monkeypatch.setattr("memlab.cli.lessons.CHECKOUT", progress_file.parent)
     assert str(kept) in run("progress")[1]
 
 
-def test_without_progress_one_sentence_says_how_it_is_made(run, as_json, progress):
+def test_without_progress_one_sentence_says_how_it_is_made(run, as_json, progress_file):
     code, text, err = run("progress")
     assert (code, err, text.count("\n")) == (0, "", 1)
-    assert str(progress) in text
+    assert str(progress_file) in text
     assert "make lab" in text
     assert as_json("progress") is None
-    assert not progress.exists()
+    assert not progress_file.exists()
 
 
 def test_where_no_progress_is_wanted_one_sentence_says_so(run, as_json, monkeypatch):
@@ -484,13 +476,13 @@ def test_where_no_progress_is_wanted_one_sentence_says_so(run, as_json, monkeypa
     assert as_json("progress") is None
 
 
-def test_progress_shows_what_would_steer_a_terminal(run, progress):
+def test_progress_shows_what_would_steer_a_terminal(run, progress_file):
     """Names, guesses and reasons of a file, which anybody may have written."""
     steering = "\x1b[31m\x1b]0;title\x07\ud800\n"
     turn = {"at": steering, "guess": steering, "right": True, "because": steering}
     cards = {f"{steering}.{steering}": [turn]}
     kept = {"schema": record.SCHEMA, "seed": 1, "cards": cards, "exercises": {}}
-    progress.write_text(json.dumps(kept), encoding="utf-8")
+    progress_file.write_text(json.dumps(kept), encoding="utf-8")
     code, text, err = run("progress")
     assert (code, err) == (0, "")
     assert r"\x1b[31m\x1b]0;title\x07\ud800\n" in text
@@ -498,12 +490,12 @@ def test_progress_shows_what_would_steer_a_terminal(run, progress):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"[1, 2]", b'{"schema": "x/1"}'])
-def test_progress_that_cannot_be_read_is_one_sentence(run, progress, content):
-    progress.write_bytes(content)
+def test_progress_that_cannot_be_read_is_one_sentence(run, progress_file, content):
+    progress_file.write_bytes(content)
     code, out, err = run("progress")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert str(progress) in err
-    assert progress.read_bytes() == content
+    assert str(progress_file) in err
+    assert progress_file.read_bytes() == content
 
 
 def test_without_a_command_there_is_help(run):

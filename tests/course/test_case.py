@@ -134,9 +134,8 @@ def figures(number):
 
 
 @pytest.fixture
-def learner(tmp_path, monkeypatch):
+def learner(progress_file):
     """`learner("06")` has answered the case of these lessons."""
-    monkeypatch.setenv("MEMLAB_PROGRESS", str(tmp_path / "progress.json"))
 
     def answers(*numbers):
         for number in numbers:

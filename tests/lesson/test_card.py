@@ -88,10 +88,9 @@ def choice(ask):
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
+def kept(progress_file):
     """The turns of the card in the progress file."""
-    monkeypatch.setenv("MEMLAB_PROGRESS", str(path := tmp_path / "progress.json"))
-    return lambda: progress.read(path)["cards"].get("09.own", [])
+    return lambda: progress.read(progress_file)["cards"].get("09.own", [])
 
 
 # -- the guess ----------------------------------------------------------------------------------

@@ -33,10 +33,9 @@ def texts(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def path(tmp_path, monkeypatch):
-    """The file of a learner."""
-    monkeypatch.setenv("MEMLAB_PROGRESS", str(tmp_path / "progress.json"))
-    return tmp_path / "progress.json"
+def path(progress_file):
+    """The file of a learner, in every test."""
+    return progress_file
 
 
 @pytest.fixture

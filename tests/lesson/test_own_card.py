@@ -73,14 +73,6 @@ def choice():
     return made
 
 
-@pytest.fixture
-def file(tmp_path, monkeypatch):
-    """The learner's file."""
-    path = tmp_path / "progress.json"
-    monkeypatch.setenv("MEMLAB_PROGRESS", str(path))
-    return path
-
-
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """No card was asked before."""
@@ -179,9 +171,9 @@ def test_a_diagnosis_waits_with_a_sentence_that_holds_the_answer(amount):
     assert diagnosis in card.reveal().text()
 
 
-def test_the_answer_is_stored_nowhere(amount, file):
+def test_the_answer_is_stored_nowhere(amount, progress_file):
     amount().guess("1 MB").reveal()
-    assert "4000000" not in file.read_text(encoding="utf-8")
+    assert "4000000" not in progress_file.read_text(encoding="utf-8")
     assert not hasattr(amount().topic, "value")
 
 
@@ -273,22 +265,22 @@ def test_the_slider_of_a_factor_stops_at_increasing_numbers():
 # -- progress -------------------------------------------------------------------------------------
 
 
-def test_progress_is_kept_under_a_name_of_its_own(amount, choice, file):
+def test_progress_is_kept_under_a_name_of_its_own(amount, choice, progress_file):
     amount().guess("1 MB", because="one map").revise("4 MB")
     choice(name="week2.reads").guess("y")
     choice().guess("x").reveal()
-    cards = json.loads(file.read_text(encoding="utf-8"))["cards"]
+    cards = json.loads(progress_file.read_text(encoding="utf-8"))["cards"]
     kept, named, unnamed = cards
     assert (kept, named) == ("own.maps", "week2.reads")
     assert unnamed.startswith("own.what_does_backward_of_a_")
     assert cards["own.maps"][0]["revision"] == "4 MB"
-    lines = progress.text(progress.read(file), file).splitlines()
+    lines = progress.text(progress.read(progress_file), progress_file).splitlines()
     outside = lines.index("Cards and exercises outside the lessons")
     assert lines[outside + 2].split() == ["maps", "1", "MB", "4", "MB", "right,", "revised", "1"]
     assert lines[lines.index("week2") + 2].split() == ["reads", "y", "none", "right", "1"]
 
 
-def test_a_new_kernel_finds_the_guess(amount, file, monkeypatch):
+def test_a_new_kernel_finds_the_guess(amount, progress_file, monkeypatch):
     amount().guess("1 MB").revise("4 MB")
     monkeypatch.setattr("memlab.lesson.own_card._CARDS", {})
     again = amount()

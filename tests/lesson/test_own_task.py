@@ -45,14 +45,6 @@ def make(**more):
     return lesson.task(**{**given, **more})
 
 
-@pytest.fixture
-def file(tmp_path, monkeypatch):
-    """The learner's file."""
-    path = tmp_path / "progress.json"
-    monkeypatch.setenv("MEMLAB_PROGRESS", str(path))
-    return path
-
-
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """No exercise was set before."""
@@ -187,13 +179,13 @@ def test_the_widget_has_a_button_for_each_hint_and_none_for_a_solution():
     assert len(view.draw(stored=False).lines) == 2
 
 
-def test_progress_is_kept_under_its_name(file):
+def test_progress_is_kept_under_its_name(progress_file):
     exercise = make(hints=HINTS)
     exercise.check(one_side)
     exercise.check(map_bytes)
     exercise.hint()
     make(name="week2.map_bytes").check(map_bytes)
-    entries = json.loads(file.read_text(encoding="utf-8"))["exercises"]
+    entries = json.loads(progress_file.read_text(encoding="utf-8"))["exercises"]
     assert set(entries) == {"own.map_bytes", "week2.map_bytes"}
     entry = entries["own.map_bytes"]
     assert (entry["checks"], entry["hints"]) == (2, 1)
