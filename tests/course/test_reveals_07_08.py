@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-from random import Random
 from typing import Any
 
 import pytest
 
-from memlab.course.reveals import picture_of
-from memlab.lesson.card_question import Attempt, Purpose, topics
+from memlab.lesson.card_question import Attempt
 from memlab.pictures.memory.view import is_small
 from memlab.strings import get
+from tests.course.revealed import revealed
 from tests.pictures.shown import drawn
 
-WIDE = 850
-"""Pixels beside a finding."""
-NAMES = [name for name, topic in topics().items()
-         if name[:2] in ("07", "08") and topic.part is Purpose.PREDICT
-         and not name.endswith(".case")]  # fmt: skip
-pytestmark = pytest.mark.measures  # some truths run a step
+SEEDS = (None, 1, 2, 3)
 
 
-def turns(name: str, more: int = 3) -> Iterator[Attempt]:
-    """The question on its first numbers and on drawn ones, revealed after a guess."""
-    topic, chance = topics()[name], Random(name)
-    draw = topic.draw
-    assert draw is not None
-    for numbers in [topic.first, *(draw(chance) for _ in range(more))]:
-        guess = topic.options[0] if topic.options else topic.read("3")
-        yield Attempt(topic, numbers, guess=guess, truth=topic.truth(numbers), revealed=True)
-
-
-@cache
-def shown(name: str) -> list[tuple[Attempt, Any]]:
-    picture = picture_of(name)
-    assert picture is not None
-    return [(turn, picture(turn)) for turn in turns(name, 1 if name == "08.best" else 3)]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_answer_has_one_picture_without_collisions(name: str) -> None:
-    for _, view in shown(name):
-        svg = view.page(WIDE).svg()
-        assert (svg.collisions(), svg.outside()) == ([], [])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_at_most_four_controls_stand_in_front(name: str) -> None:
-    for _, view in shown(name):
-        front = {c.name.removesuffix("_number") for c in view.controls() if c.place != "more"}
-        assert len(front - {"start", "copy"}) <= 4
+def shown(name: str, *seeds: int | None) -> list[tuple[Attempt, Any]]:
+    """The question on its first numbers and on drawn ones, with its pictures."""
+    return [revealed(name, seed=seed) for seed in seeds or SEEDS]
 
 
 def test_the_readers_of_each_layer_are_drawn() -> None:
@@ -72,6 +38,7 @@ def test_four_bars_have_the_ratios_of_the_answer() -> None:
             assert f"{float(view.rows.smaller(way)):.2f}" == turn.truth.seen[said]
 
 
+@pytest.mark.measures
 def test_the_map_has_the_fault_of_the_question_and_what_came_of_it() -> None:
     for turn, view in shown("07.address"):
         assert turn.truth is not None
@@ -81,14 +48,16 @@ def test_the_map_has_the_fault_of_the_question_and_what_came_of_it() -> None:
         assert (silent in lines) == (turn.truth.value == "gradients")
 
 
+@pytest.mark.measures
 def test_the_block_can_be_moved_away_and_run_again() -> None:
-    _, view = shown("07.address")[0]
+    _, view = revealed("07.address")
     view.move("gradient of conv2", view.placement.arena)
     assert "gradients compared bit for bit: all the same." in " ".join(view.run().sentences())
 
 
+@pytest.mark.measures
 def test_the_valley_opens_at_its_lowest_point() -> None:
-    for turn, view in shown("08.best"):
+    for turn, view in shown("08.best", None, 1):
         assert turn.truth is not None
         assert view.k == turn.truth.seen["k"]
         assert view.peak == min(wave.peak for wave in view.rows.all.every.values())
@@ -96,7 +65,8 @@ def test_the_valley_opens_at_its_lowest_point() -> None:
 
 
 def test_the_frontier_has_the_guess_and_the_percents_of_the_answer() -> None:
-    for turn, view in shown("08.half"):
+    for seed in SEEDS:
+        turn, view = revealed("08.half", "more", seed)
         assert turn.truth is not None
         percents = (f"{turn.truth.seen[key]} %" for key in ("part", "whole"))
         assert all(percent in view.rows.title for percent in percents)

@@ -1,12 +1,12 @@
-"""Pictures under the answers of lessons 05 and 06: each shows the truth of its card."""
+"""Pictures under the answers of lessons 05 and 06: they show the truth of the card."""
 
-import random
 from fractions import Fraction
 
 import pytest
 
-from memlab.course.reveals import picture_of
-from memlab.lesson.card_question import Attempt, topics
+from memlab.lesson.content.lesson_06 import trainings
+from tests.course.revealed import revealed
+from tests.quick import apart
 
 SHOWN = {
     "05.weights": lambda view, n, truth: truth.value == Fraction(view.rows.total, view.rows.alone),
@@ -22,29 +22,20 @@ SHOWN = {
     ),
 }  # fmt: skip
 """Questions, and whether the picture of their answer shows their truth."""
+MEASURED = {"05.columns", "06.state"}
+"""Questions whose truth is a step that runs."""
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", apart(SHOWN, MEASURED.__contains__))
 def test_the_picture_shows_the_truth_on_any_numbers(name: str) -> None:
-    topic, picture = topics()[name], picture_of(name)
-    assert picture is not None
-    assert topic.draw is not None
-    chance = random.Random(name)
-    for numbers in (topic.first, *(topic.draw(chance) for _ in range(4))):
-        truth = topic.truth(numbers)
-        view = picture(Attempt(topic, numbers, truth=truth, revealed=True))
-        assert SHOWN[name](view, numbers, truth), dict(numbers)
+    for seed in (None, 1, 2, 3, 4):
+        turn, view = revealed(name, seed=seed)
+        assert SHOWN[name](view, turn.numbers, turn.truth), dict(turn.numbers)
 
 
 @pytest.mark.measures
 def test_the_trainings_of_a_card_are_made_once() -> None:
-    from memlab.lesson.content.lesson_06 import trainings
-
-    topic, picture = topics()["06.dark"], picture_of("06.dark")
-    assert picture is not None
-    truth = topic.truth(topic.first)
-    view = picture(Attempt(topic, topic.first, truth=truth, revealed=True))
-    made = trainings(topic.first["epochs"])
+    turn, view = revealed("06.dark")
+    made = trainings(turn.numbers["epochs"])
     assert [curve.history for curve in view.curves] == [*made.values()]
     assert all(curve.history is made[curve.name] for curve in view.curves)

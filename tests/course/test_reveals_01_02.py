@@ -1,32 +1,20 @@
 """Pictures under the answers of lessons 01 and 02: they show what was asked."""
 
-from dataclasses import replace
-
 import pytest
 
 import memlab
 from memlab.course.reveals import picture_of
-from memlab.lesson.card_question import Attempt, topics
+from memlab.lesson.card_question import topics
 from memlab.lesson.content.lesson_01 import convolutions
 from memlab.step.op import plain
+from tests.course.revealed import revealed
+from tests.quick import apart
 
-pytestmark = pytest.mark.measures
-OWN = ("01", "02")
 NAMES = [
-    name
-    for name in topics()
-    if name.partition(".")[0] in OWN and name != "02.case" and picture_of(name)
+    name for name in topics() if name[:2] in ("01", "02") and name != "02.case" and picture_of(name)
 ]
-
-
-def shown(name, guess=None, seed=None):
-    """The view under an answer, on the first numbers or on drawn ones."""
-    topic, picture = topics()[name], picture_of(name)
-    assert picture is not None
-    numbers = topic.first if seed is None else topic.again(str(seed), [])
-    turn = Attempt(topic, numbers, guess=topic.read(guess) if guess else None)
-    turn = replace(turn, truth=topic.truth(numbers), revealed=True)
-    return turn, picture(turn)
+MEASURED = {"01.peak", "01.prediction", "02.output"}
+"""Questions whose truth is a step that runs."""
 
 
 def outline(view):
@@ -38,10 +26,10 @@ def test_lessons_01_and_02_have_pictures():
     assert {"01.peak", "01.prediction", "02.output", "02.halve", "02.accumulate"} <= {*NAMES}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", apart(NAMES, MEASURED.__contains__))
 def test_an_axis_is_as_high_as_the_step_and_not_as_a_card(name):
     for seed in (None, 1, 2) if topics()[name].draw else (None,):
-        _, view = shown(name, seed=seed)
+        _, view = revealed(name, seed=seed)
         assert "card" not in view.text()
         assert not view.exceeds(view.state)
 
@@ -49,15 +37,15 @@ def test_an_axis_is_as_high_as_the_step_and_not_as_a_card(name):
 @pytest.mark.parametrize("seed", [None, 1, 2, 3, 4])
 @pytest.mark.parametrize("name", ["02.halve", "02.resnet"])
 def test_half_a_batch_is_shown_beside_the_whole_one(name, seed):
-    turn, view = shown(name, "2", seed)
-    assert (view.batch, turn.numbers["batch"]) == (view.batch, 2 * view.batch)
+    turn, view = revealed(name, "2", seed)
+    assert turn.numbers["batch"] == 2 * view.batch
     assert outline(view) / view.peak == pytest.approx(float(turn.truth.value))
     assert view.state.guess == round(outline(view) / 2)
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3, 4, 5, 6])
 def test_parts_are_shown_beside_a_step_of_one_part(seed):
-    turn, view = shown("02.accumulate", seed=seed)
+    turn, view = revealed("02.accumulate", seed=seed)
     numbers = turn.numbers
     step = memlab.training_step(memlab.zoo.build(numbers["network"]), numbers["optimizer"])
     half = numbers["batch"] // 2
@@ -70,7 +58,7 @@ def test_parts_are_shown_beside_a_step_of_one_part(seed):
 
 
 def test_parts_are_named_by_the_picture():
-    _, view = shown("02.accumulate")
+    _, view = revealed("02.accumulate")
     assert view.text().startswith("ResNet-50 v1.5, batch 16, fp32, SGD with momentum, training, "
                                   "accumulated over 2 parts.")  # fmt: skip
     (slider,) = (control for control in view.controls() if control.name == "batch")
@@ -78,7 +66,7 @@ def test_parts_are_named_by_the_picture():
 
 
 def test_each_part_has_its_own_outline():
-    _, view = shown("02.accumulate")
+    _, view = revealed("02.accumulate")
     curve, old = view.shown_in(view.scene()).outline, view.shown_in(view.scene()).old
     rows = view.rows.memory.ledger.rows
     highest = [i for i, row in enumerate(rows) if plain(row.name) == old.peak.row.name]
@@ -86,16 +74,20 @@ def test_each_part_has_its_own_outline():
     assert {int(curve[i]) for i in highest} == {old.peak.nbytes}
 
 
-@pytest.mark.parametrize(("name", "slider"), [("01.peak", "inputs"), ("01.gelu", "batch")])
+@pytest.mark.parametrize(
+    ("name", "slider"),
+    apart([("01.peak", "inputs"), ("01.gelu", "batch")], lambda row: row[0] in MEASURED),
+)
 def test_the_axes_hold_every_stop_of_the_slider(name, slider):
-    _, view = shown(name)
+    _, view = revealed(name)
     for stop in (2, 4):
         setattr(view, slider, stop)
         assert not view.exceeds(view.state)
 
 
+@pytest.mark.measures
 def test_training_is_shown_beside_inference():
-    turn, view = shown("01.prediction", "2")
+    turn, view = revealed("01.prediction", "2")
     network = convolutions(4)
     step = memlab.training_step(network, "sgd", algorithm="direct")
     assert view.peak == memlab.plan(step).peak(5)
@@ -106,11 +98,12 @@ def test_training_is_shown_beside_inference():
 
 
 def test_another_function_is_shown_beside_tanh():
-    _, view = shown("01.gelu")
+    _, view = revealed("01.gelu")
     assert "The peak was 28 B, now 32 B" in view.text()
 
 
+@pytest.mark.measures
 def test_the_arrays_of_the_convolution_are_named():
-    _, view = shown("02.output")
+    _, view = revealed("02.output")
     for name in ("conv", "conv.workspace", "input", "gradient of relu"):
         assert name in view.text()
