@@ -8,7 +8,7 @@ from memlab.course.reveals import picture_of
 from memlab.lesson.card_question import Attempt, topics
 
 
-def revealed(name: str, guess: str | None = None, seed: int | None = None) -> tuple[Attempt, Any]:
+def revealed(name: str, guess: str | None = None, seed: int | None = None) -> tuple[Any, Any]:
     """An attempt whose answer is shown, and its picture.
 
     Args:

@@ -81,7 +81,8 @@ def test_a_picture_is_made_for_any_numbers(name):
         view = picture(Attempt(question, numbers, guess=a_guess(question), revealed=True))
         page = page_of(view, WIDE)
         assert page.text().strip()
-        assert page.svg().collisions() == page.svg().outside() == []
+        svg = page.svg()
+        assert (svg.collisions(), svg.outside()) == ([], [])
         assert len(in_front(view)) <= FRONT.get(name, 4)
         if numbers is question.first:
             assert view.page().svg().height <= TALLEST

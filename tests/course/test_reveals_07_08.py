@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from memlab.lesson.card_question import Attempt
 from memlab.pictures.memory.view import is_small
 from memlab.strings import get
 from tests.course.revealed import revealed
@@ -15,7 +14,7 @@ from tests.pictures.shown import drawn
 SEEDS = (None, 1, 2, 3)
 
 
-def shown(name: str, *seeds: int | None) -> list[tuple[Attempt, Any]]:
+def shown(name: str, *seeds: int | None) -> list[tuple[Any, Any]]:
     """The question on its first numbers and on drawn ones, with its pictures."""
     return [revealed(name, seed=seed) for seed in seeds or SEEDS]
 
@@ -26,13 +25,11 @@ def test_the_readers_of_each_layer_are_drawn() -> None:
         assert view.state.training == turn.numbers["training"]
         before = view.text()
         view.in_place = True
-        assert turn.truth is not None
         assert (view.text() == before) == (turn.truth.value == "none")
 
 
 def test_four_bars_have_the_ratios_of_the_answer() -> None:
     for turn, view in shown("07.both"):
-        assert turn.truth is not None
         _, _, freed, both = view.rows.ways
         for way, said in ((freed, "reused"), (both, "both")):
             assert f"{float(view.rows.smaller(way)):.2f}" == turn.truth.seen[said]
@@ -41,7 +38,6 @@ def test_four_bars_have_the_ratios_of_the_answer() -> None:
 @pytest.mark.measures
 def test_the_map_has_the_fault_of_the_question_and_what_came_of_it() -> None:
     for turn, view in shown("07.address"):
-        assert turn.truth is not None
         assert bool(view.rows.packing.overlaps) == (turn.numbers["fault"] != "above")
         lines = [line[0] for line in view.now_["shown"]["lines"]]
         silent = get("addresses.run.silent")
@@ -58,7 +54,6 @@ def test_the_block_can_be_moved_away_and_run_again() -> None:
 @pytest.mark.measures
 def test_the_valley_opens_at_its_lowest_point() -> None:
     for turn, view in shown("08.best", None, 1):
-        assert turn.truth is not None
         assert view.k == turn.truth.seen["k"]
         assert view.peak == min(wave.peak for wave in view.rows.all.every.values())
         assert "least" in drawn(view)
@@ -67,7 +62,6 @@ def test_the_valley_opens_at_its_lowest_point() -> None:
 def test_the_frontier_has_the_guess_and_the_percents_of_the_answer() -> None:
     for seed in SEEDS:
         turn, view = revealed("08.half", "more", seed)
-        assert turn.truth is not None
         percents = (f"{turn.truth.seen[key]} %" for key in ("part", "whole"))
         assert all(percent in view.rows.title for percent in percents)
         assert view.guess == turn.guess
@@ -75,6 +69,5 @@ def test_the_frontier_has_the_guess_and_the_percents_of_the_answer() -> None:
 
 def test_each_stage_is_recomputed() -> None:
     for turn, view in shown("08.stages"):
-        assert turn.truth is not None
         ratio = view.rows.all.plain.peak / view.peak
         assert f"{ratio:.1f}" == turn.truth.seen["found"]
