@@ -49,7 +49,7 @@ MARKED = "strings import gettext as _"
 FOR_TOOLS = ("fmt:", "noqa", "type:")
 """How a comment begins that is no sentence."""
 HEADER = "# The texts of memlab in another language: docs/translate.md."
-NOTE = "Run this cell: what it shows depends on your machine, which it names with the date."
+NOTE = "Run this cell: what it shows depends on your machine. It names the machine and the date."
 UNREAD = "A machine made this translation. It waits for a reader who speaks the language."
 AGAIN = "In a terminal, `memlab claims {claim}` says what a text claims, and computes it again."
 """What `lessons/build.py` says itself."""

@@ -17,7 +17,7 @@ doctor()
 # %% [markdown]
 # You will be able to
 #
-# - check your set-up, lock a guess, and check an exercise,
+# - check your set-up, answer a question, and check an exercise,
 # - say what a larger batch costs.
 #
 # Words: [training step](glossary.md), [peak](glossary.md), [parameter](glossary.md).

@@ -61,10 +61,10 @@ lesson.change("01.gelu").guess("larger").reveal()
 # %% [markdown]
 # ## Exercise: how many bytes wait for backward?
 #
-# **Worked.** Answer the cards above first: this uses their answers. The single layer in fp32, with
-# tanh and batch B. **Shapes:** x, t, h, y and dE/dy have B·1 values. **Bytes:** 4 B for each value.
-# **Lifetime:** when backward begins, h is freed; x, t, y, E and 2 parameters are alive. **Peak:**
-# backward computes dE/dy before any of these is freed.
+# **Worked.** Answer the questions above first: this uses their answers. The single layer in fp32,
+# with tanh and batch B. **Shapes:** x, t, h, y and dE/dy have B·1 values. **Bytes:** 4 B for each
+# value. **Lifetime:** when backward begins, h is freed; x, t, y, E and 2 parameters are alive.
+# **Peak:** backward computes dE/dy before any of these is freed.
 
 # %%
 B = 10
@@ -113,7 +113,7 @@ lesson.predict("01.gradients").guess(32, because="one error for each image").rev
 # ## Why does inference need less memory?
 #
 # A text says that inference needs far less memory than training.<sup>D2</sup> How much less? The
-# network uses direct convolution here: it needs memory only for its input, weights and
+# network uses direct convolution here: this needs memory only for its input, weights and
 # output.
 
 # %%
@@ -125,8 +125,8 @@ lesson.predict("01.prediction").guess(2, because="no gradients").revise(3.07).re
 # %% [markdown]
 # ## Exercise: can you write a training step?
 #
-# **Alone.** Write the step of the single layer in NumPy. The check measures the arrays that it
-# makes.
+# **Alone.** Write the step of the single layer in NumPy. The check measures the arrays that your
+# step makes.
 
 # %%
 import numpy as np
@@ -163,7 +163,7 @@ exercise.check(my_step)
 #
 # - The buffers of the library that multiplies matrices, and Python's own objects, are not measured.
 # - Another framework may keep h instead of y, or both.
-# - More: [mistakes in a text that a run finds](appendix/slips.ipynb).
+# - More: [mistakes in a text, and how a run finds them](appendix/slips.ipynb).
 #
 # Sources: B5, D2.
 

@@ -48,9 +48,9 @@ lesson.predict("02.output")
 lesson.predict("02.output").guess("12.8 MB", because="it needs both").revise("6.4 MB").reveal()
 
 # %% [markdown]
-# Ask four questions about each array. **Shape:** how many values? Here images · kernels · rows ·
+# Ask four questions about each layer. **Shape:** how many values? Here images · kernels · rows ·
 # columns. **Bytes:** how many for each value? 4 in fp32. **Lifetime:** which operation writes it,
-# and which reads it last? **Peak:** in which operation are most bytes alive?
+# and which reads it last? **Peak:** in which operation are the most bytes alive?
 #
 # The picture also has a pooling and the loss. Set **Batch** to 64: the workspace does not grow,
 # because the images use it one after the other.
@@ -95,7 +95,7 @@ lesson.predict("02.accumulate").guess("same").revise("higher").reveal()
 #
 # **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** the plan knows the fixed bytes of each
 # array, and the bytes that each image adds. **Lifetime:** for each operation it adds up the arrays
-# that are alive. Here are two operations, in 2.4 GB and 4 GB of memory.
+# that are alive. Here are two operations, first in 2.4 GB of memory, then in 4 GB.
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
@@ -133,7 +133,7 @@ def largest_batch(memory, fixed, each):
 exercise.check(largest_batch)
 
 # %% [markdown]
-# Your function on the case:
+# Your function on the ResNet-50 of lesson 00:
 
 # %%
 lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
@@ -144,8 +144,8 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 # ## What this plan leaves out
 #
 # - The plan does not count memory that a library keeps for itself.
-# - In another framework, backward may need other arrays, a convolution may take another workspace,
-#   and a gradient may be freed at another time.
+# - In another framework, backward may need other arrays, a convolution may take a workspace of
+#   another size, and a gradient may be freed at another time.
 # - Published totals differ, because each text counts by its own rule: [counting
 #   rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb), [3 totals of
 #   VGG-16](appendix/totals.ipynb), and [the rule of thumb for your own
@@ -168,7 +168,8 @@ lesson.predict("02.case").guess(2).revise(3).reveal()
 #   batch.
 # - Where the floor is large (VGG-16 with Adam, batch 8), a smaller batch saves little. Where the
 #   mountain is large (ResNet-50, [larger batches](appendix/lean_networks.ipynb)), try it first.
-# - Accumulating gradients saves nearly as much, and the update learns from the whole batch.
+# - Accumulation saves nearly as much as a smaller batch, and the update learns from the whole
+#   batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:
 # [03 Lowering](03_lowering.ipynb), [06 Precision](06_precision.ipynb).

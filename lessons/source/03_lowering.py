@@ -116,9 +116,9 @@ lesson.predict("03.tile")
 lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# In the picture under the answer, follow the line from right to left. Does the time fall too? Two
-# points copy no input value: which of them is fast? A text says that direct convolution is slow, so
-# it is lowered.<sup>A14</sup> Which point does it mean?
+# In the picture under the answer, follow the line from right to left. The workspace falls. Does the
+# time fall too? Two points copy no input value: which of them is fast? A text says that direct
+# convolution is slow, so it is lowered.<sup>A14</sup> Which point does it mean?
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
 # [is more workspace faster?](appendix/workspace.ipynb)
@@ -181,7 +181,7 @@ lesson.predict("03.case").guess("copy").revise("same").reveal()
 #
 # - Lowering writes k² copies. With same padding, each is 1/s² of the input. A 1·1 window with
 #   stride 1 needs no copy.
-# - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: each one lives in 1 operation.
+# - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: those of a layer live in 1 operation.
 # - The copies are made for one matrix product. They need not exist together, or at all: a tile or
 #   an offset table gives the same result with a small part of the workspace.
 #

@@ -66,9 +66,9 @@ print(row.copy_to_host()[:, :8])
 # %% [markdown]
 # `shift[(1, 3), (32, 1)]` starts 1·3 blocks of 32·1 threads. Every 32 threads with successive
 # numbers are a **warp**. Here the threads of a warp store 32 values side by side in a row of the
-# matrix. A CPU loop often goes through one window, value by value. A window is a column of the
-# matrix. If thread 1 takes the second value of the window, thread 2 the third, and so on, the warp
-# stores down a column. In `conv1_2` of VGG-16, neighbours in a column are 200,704 B apart.
+# matrix. Threads could also go through one window, as a CPU loop often does. A window is a column
+# of the matrix. If thread 1 takes the second value of the window, thread 2 the third, and so on,
+# the warp stores down a column. In `conv1_2` of VGG-16, neighbours in a column are 200,704 B apart.
 #
 # Each **sector** has 32 B and begins at a multiple of 32. Storing one value moves its whole sector.
 
@@ -198,7 +198,7 @@ lesson.predict("04.case").guess("no").revise("sixth").reveal()
 # ## Key points
 #
 # - A thread finds its value by its number in the grid.
-# - Memory moves in sectors of 32 B. Neighbouring threads should have neighbouring values.
+# - Memory moves bytes in sectors of 32 B. Neighbouring threads should have neighbouring values.
 # - Tiles of T·T values in shared memory divide the number of loads by T.
 # - If tiles are filled from the image, the lowered copy is not needed.
 #

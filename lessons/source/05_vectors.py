@@ -14,7 +14,7 @@ views.batch_speed()
 #
 # You will be able to
 #
-# - say which bytes of a layer a larger batch shares,
+# - say which bytes of a layer the images of a batch share,
 # - say which layers fill the lanes of a vector at batch 1,
 # - test an argument step by step.
 #
@@ -59,9 +59,9 @@ views.batch_times(("linear-4096", "pixels"), progress=False)
 # %% [markdown]
 # ## Does each image fill one lane?
 #
-# A text (Graphcore, 2017) has another reason.<sup>A5</sup> A GPU computes with **vectors**,
-# typically of 1024 bits: one instruction computes 32 values of 32 bits together, each in its own
-# **lane**. If each image fills one lane, a batch needs 32 images.
+# A text (Graphcore, 2017) gives another reason for batches.<sup>A5</sup> A GPU computes with
+# **vectors**, typically of 1024 bits: one instruction computes 32 values of 32 bits together, each
+# in its own **lane**. If each image fills one lane, only 32 images fill all lanes.
 #
 # The columns of a matrix product fill the lanes. In a linear layer, each image is one column.
 
@@ -91,9 +91,9 @@ lesson.predict("05.half").guess("half").revise("few").reveal()
 # **Worked.** `conv5_1` of VGG-16 at batch 1, in vectors of 16 fp32 lanes. **Shapes:** the lowered
 # matrix has 14·14 = 196 columns. They need 13 vectors, and 12 lanes of the last one are idle.
 # **Bytes:** the weights take 512·512·3·3·4 B, the input and the output of 1 image 2·512·14·14·4 B.
-# **Lifetime:** until the product is computed. **Peak:** the weights once, the feature maps for each
-# image. Here the weights are 12 times the feature maps of one image: a late convolution gains
-# from a batch.
+# **Lifetime:** all are needed until the product is computed. **Peak:** the weights once, the
+# feature maps for each image. Here the weights are 12 times the feature maps of one image: a late
+# convolution gains from a batch.
 #
 # **With blanks.** The vectors and idle lanes of any convolution, at any batch:
 
@@ -141,7 +141,7 @@ lesson.predict("05.case").guess("three").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A larger batch shares the weights: the bytes per image fall much in a linear layer, and little
+# - A larger batch shares the weights: the bytes per image fall a lot in a linear layer, and little
 #   in an early convolution. The time falls only where a layer waits for bytes.
 # - In a linear layer, 1 image is 1 column. In a lowered convolution, 1 image is Ho·Wo columns, so 1
 #   image fills most lanes.

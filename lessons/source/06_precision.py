@@ -162,8 +162,9 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
 # ## Key points
 #
 # - **The activations halve** in mixed precision. A step of ResNet-50 (Adam, batch 32) needs 0.574
-#   of its fp32 peak, and 0.357 with feature and gradient maps in 8 bits. One text says a half or a
-#   quarter.<sup>A13</sup> Another text doubles the batch, and then nothing is saved.<sup>A6</sup>
+#   of its fp32 peak, and 0.357 with feature and gradient maps in 8 bits. One text says a half in
+#   16 bits, a quarter in 8.<sup>A13</sup> In another the batch is doubled, and nothing is
+#   saved.<sup>A6</sup>
 # - **The model state does not halve.** For Adam, mixed precision has 2+2+4+4+4 B per parameter, and
 #   fp32 has 4+4+4+4. 8-bit states make it smaller.
 # - **Small updates need steps**: they are added to master weights in fp32. **Small gradients need

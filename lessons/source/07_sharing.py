@@ -40,7 +40,8 @@ lesson.recall("07.part").guess("mountain").reveal()
 # ## Which output may overwrite its input?
 #
 # Each block has a counter: how many operations still have to read it? At 0 the block is freed: it
-# returns to the **pool**, and another tensor can use its bytes. This is **liveness**<sup>D1</sup>.
+# returns to the **pool**, and another tensor can use its bytes. The time until then is its
+# **liveness**<sup>D1</sup>.
 #
 # Memory is freed only after an operation has finished. **In place** does not wait: the operation
 # writes its output over its input. memlab refuses this where it would change a result.
@@ -102,8 +103,8 @@ print(packed)
 print(f"arena {right.arena:,} B measured, residual {right.residual} B")
 
 # %% [markdown]
-# The waste is the distance to the lower bound. The smallest possible arena may lie between the
-# two, so the waste is the most that a better placing could save.
+# The waste is the distance to the lower bound. The smallest possible arena may lie above
+# this bound, so the waste is the most that a better placing could save.
 
 # %%
 lesson.predict("07.address")
@@ -188,10 +189,10 @@ lesson.predict("07.case").guess("half").revise("hardly").reveal()
 #
 # - A block is needed from its first writer to its last reader.
 # - An output may overwrite its input if no later operation reads the input, and if the operation no
-#   longer needs an input value when it writes over it. The backward of batch norm may: it first
-#   reads all values for its sums, and then each once more, to write over it.
+#   longer needs an input value when it writes over it. The backward of batch norm may, over the
+#   gradient: it first reads all values for its sums, and then each once more.
 # - Freeing saves most. In place helps where the peak is in an operation that can run in place.
-# - The busiest operation gives the lower bound of an arena.
+# - The blocks in memory at the peak give the lower bound of an arena.
 # - Memory bugs are silent. Compare gradients bit for bit.
 #
 # Next: [08 Recompute](08_recompute.ipynb). What if backward computes feature maps again?

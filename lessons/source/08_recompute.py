@@ -40,8 +40,8 @@ lesson.recall("08.fault").guess("gradients").reveal()
 # memlab cuts a network wherever a single feature map connects two parts: ResNet-50 becomes 21
 # **stages**. Forward keeps the output of every k-th stage, a **checkpoint**, and drops the other
 # feature maps. Between two checkpoints is a **segment**. Backward recomputes the feature maps of a
-# segment, uses them, and goes on to the segment before it. These are the waves in the first view:
-# fewer bytes, more operations<sup>E1</sup>. PyTorch calls this activation checkpointing
+# segment, uses them, and goes on to the segment before it. Each segment is a wave in the first
+# view: fewer bytes, more operations<sup>E1</sup>. PyTorch calls this activation checkpointing
 # (`torch.utils.checkpoint`).
 
 # %%
@@ -74,7 +74,8 @@ for what in ("gradients", "parameters"):
 # ## What does half of the saving cost?
 #
 # The 21 stages of ResNet-50 form a **chain**. A schedule says which stages run again, and which
-# feature maps are kept<sup>E6</sup>. The fastest schedules for all peaks are the **frontier**.
+# feature maps are kept<sup>E6</sup>. The fastest schedules, one for each peak, are the
+# **frontier**.
 
 # %%
 lesson.predict("08.half")
@@ -175,7 +176,7 @@ lesson.predict("08.case").guess("11 GB").revise("6 GB").reveal()
 #
 # - A feature map that can be recomputed need not be kept. The results are the same, bit for bit.
 # - For equal layers, keep every √n-th feature map: about 2·√n are in memory instead of n, for one
-#   more forward. In ResNet-50 and GPT, stages hold much inside: there k = 1 is best.
+#   more forward. In ResNet-50, the stages hold much inside: there k = 1 needs least.
 # - First drop the feature maps that take many bytes and little work.
 # - A stage with large internals and a small output gains most, such as a block of a transformer.
 #

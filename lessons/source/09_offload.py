@@ -84,8 +84,8 @@ lesson.predict("09.link").guess(4).revise(13).reveal()
 #
 # **Worked.** `conv1_1`. **Shapes:** 256·64·224·224. **Bytes:** 4 for each value. **Lifetime:** on
 # the device until `conv1_2` and the copy have ended, and again from backward of `conv2_1` on.
-# **Peak:** between these two moments only the host holds it. Compute waits for the part of a copy
-# that is longer than its operation:
+# **Peak:** between these two moments only the host holds it. Compute waits for as long as a copy
+# still runs after its operation has ended:
 
 
 # %% tags=["planned-seconds"]
@@ -144,7 +144,7 @@ exercise.check(offloaded)
 # ## What this lesson leaves out
 #
 # - A short operation hides little of a copy. The text on vDNN reports 18 % less speed<sup>C4</sup>;
-#   our plan says 6 %, and 20 % if the GPU computes twice as fast.
+#   our plan says 6 % less, and 20 % less if the GPU computes twice as fast.
 # - The plan uses 12·10⁹ B, of which 687,036 B stay free. A Titan X has 12 GiB, or 12.88 GB.
 #
 # Sources: C1, C4, C5, C6, C9, C10.
@@ -161,8 +161,8 @@ lesson.predict("09.case").guess(2).revise("5.7").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - The large, early feature maps wait the longest: 88 % of VGG-16's bytes times seconds are
-#   idle<sup>C10</sup>.
+# - The large, early feature maps wait the longest: 88 % of the bytes times seconds of VGG-16's
+#   feature maps are idle<sup>C10</sup>.
 # - Offload moves bytes. It does not remove them.
 # - A copy costs nothing as long as bytes / link is at most the seconds of its operation.
 #

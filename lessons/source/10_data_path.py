@@ -44,7 +44,8 @@ lesson.predict("10.slowest").guess("disk", because="disks are slow").revise("dec
 
 # %% [markdown]
 # In an **epoch** every image crosses the link once<sup>A12</sup>. If the device does the
-# **augmentation** (control **Augment**), the images cross as bytes, not as fp32<sup>B7</sup>.
+# **augmentation** (control **Augment**), the images cross with 1 B for each value, not
+# 4<sup>B7</sup>.
 #
 # A **buffer** is a place for one mini-batch in pinned memory. The **loader** fills it ahead of
 # time: a **prefetch**. With 1 buffer the device has 1 place, with 2 or more it has 2. While no
@@ -75,7 +76,7 @@ print(jpeg.decoding())
 # and **bytes:** a place holds 128·3·224·224 values of 4 B, or 77.1 MB. **Lifetime:** here a place
 # is in use from loading to the end of compute; there is no separate place in pinned memory.
 # **Peak:** both places are always reserved. Mini-batch 2 needs the place of mini-batch 0, so its
-# loading begins at 8. The steps end at 8, 13 and 18.
+# loading begins at 3 + 5 = 8. The steps end at 8, 13 and 18.
 
 # %% tags=["numbers"]
 {
@@ -139,7 +140,7 @@ lesson.predict("10.case").guess("same").reveal()
 # ## Key points
 #
 # - The slowest part sets the pace. With photos it is often decoding, not the disk.
-# - Buffers hide what is shorter than a step, and make nothing faster.
+# - Buffers hide what is shorter than a step, and make no single part faster.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or
 # [12 Your own model](12_own_model.ipynb) if you come from lesson 09.

@@ -39,8 +39,8 @@ lesson.recall("12.state").guess("two").reveal()
 # %% [markdown]
 # ## What takes more than you computed?
 #
-# A language model reads sentences of 512 words. For each place it computes a score for each of
-# 32,000 words. It has 4 layers and trains with Adam.
+# A language model reads sentences of 512 words. At each place of a sentence it computes a score
+# for each of 32,000 words. It has 4 layers and trains with Adam.
 
 # %% tags=["numbers"]
 {
@@ -60,6 +60,7 @@ lesson.predict("12.more").guess("context", because="CUDA is large").revise("loss
 # ```python
 # scores = model(tokens)
 # loss = loss_fn(scores, targets)
+# optimizer.zero_grad()
 # loss.backward()
 # optimizer.step()
 # ```
@@ -107,7 +108,8 @@ lesson.predict("12.smi").guess("runs").revise("cudnn").reveal()
 #
 # **Worked.** There are three blocks, each `(nbytes, born, last, freed)`. Their **shapes** do not
 # matter, only their **bytes**. **Lifetime:** a block is alive from operation `born` to operation
-# `freed`, both included; `last` is its last reader. **Peak:** the largest sum over the operations.
+# `freed`, both included; `last` is its last reader. **Peak:** each operation has a sum; the largest
+# one.
 
 # %%
 blocks = [(100, 0, 1, 4), (20, 1, 3, 3), (50, 2, 4, 4)]

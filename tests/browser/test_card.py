@@ -145,7 +145,7 @@ def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
     keys(page, "Enter")
     reaches(page, "diagnosed")
     assert verdict(page) == ["your guess 0.2 MB It is one image."]
-    says(page, "Too small. one image?")
+    says(page, "Too small. Did you count one image only?")
     everything = page.locator(CARD).inner_text()
     assert not [leak for leak in ("6,4", "6.4", "32") if leak in everything]
     assert focused(page) == "text"  # for the revision
@@ -161,7 +161,7 @@ def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
         *("6.42 MB", "your guess 0.2 MB It is one image.", "your revision 0.4 MB"),
         "planned, not run",
     ]
-    says(page, "Exactly 32 times too small. one image? The batch has 32.")
+    says(page, "Exactly 32 times too small. Did you count one image only? The batch has 32.")
     says(page, "Your revision: 16 times too small.")
     name = picture.get_attribute("aria-label")
     assert name.startswith("your guess: 0.2 MB; your revision: 0.4 MB; planned: 6,422,528 B")

@@ -36,7 +36,7 @@ def test_the_bar_comes_with_the_answer(open_shared):
     assert page.locator(".memlab-view:not(.memlab-card)").count() == 0
     card.get_by_role("textbox").first.fill("11 GB")
     card.get_by_role("button", name="Lock").click()
-    card.get_by_text("16 equal blocks").first.wait_for()
+    card.get_by_text("Did you treat the stages as equal?").first.wait_for()
     assert "6.42 GB" not in page.locator(".jp-Notebook").text_content()
     card.get_by_role("button", name="Show the answer").click()
     page.locator(".memlab-view:not(.memlab-card)").filter(has_text="Recompute: 6.42 GB").wait_for()

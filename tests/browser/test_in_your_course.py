@@ -1,6 +1,6 @@
 """The examples of docs/in-your-course.md in JupyterLab, as they stand there."""
 
-from tests.browser.live import ROOT, wait
+from tests.browser.live import ROOT, state, wait
 from tests.course_examples import cells
 
 LINKED, CARD, EXERCISE, CHECK = cells()
@@ -9,9 +9,10 @@ ASKED = ".memlab-card"
 
 def test_the_slider_of_ones_own_moves_the_view(open_shared, findings):
     page = open_shared(LINKED.source)
+    before = state(page)
     page.locator(".widget-slider [role='slider']").press("ArrowRight")
-    wait(page, "root.dataset.state.split('|')[1] === String(value)", 9)
-    page.locator(".widget-label", has_text="9 images need").wait_for()
+    wait(page, "root.dataset.state.split('|')[3] !== value", before[3])
+    page.locator(".widget-label", has_text="17 kernels, 8 images:").wait_for()
     assert findings(page, ROOT) == []
 
 

@@ -235,7 +235,7 @@ def test_no_question_says_a_figure_of_a_row_that_no_earlier_card_asked_for():
 
 def test_two_figures_for_one_quantity_say_why_they_differ():
     recompute = Card(topics()["08.case"]).skip().reveal().text()
-    assert "On a processor, as in the question above, this costs 25.1 % more time" in recompute
+    assert "On a processor, as for the frontier above, this costs 25.1 % more time" in recompute
     assert "for 38.9 % more time" in recompute
     offload = Card(topics()["09.case"]).skip().reveal().text()
     assert "even where the card has room for it" in offload

@@ -162,7 +162,7 @@ def test_a_guess_is_told_how_near_it_is(ask, given, said):
 
 def test_a_guess_that_is_right_to_its_digits_says_so(ask):
     text = ask(value=Fraction(6_422_528)).guess("6.4 MB").text()
-    assert "Right to the digits that you typed." in text
+    assert "Right, rounded to the digits that you typed." in text
 
 
 @pytest.mark.parametrize(

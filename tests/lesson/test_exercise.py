@@ -538,7 +538,8 @@ def test_a_step_within_the_plan_passes_in_the_same_words_each_time():
     (said,) = {str(check(lambda x: np.maximum(x, 0), PLANNED)) for _ in range(3)}
     first, unseen = said.splitlines()
     assert first == (
-        "Agrees on 60 fresh cases. In each of them its arrays take no more memory than the plan."
+        "Agrees on 60 fresh cases. "
+        "In each of them its arrays take no more memory than memlab's plan."
     )
     assert unseen == "The check sees only the NumPy arrays that relu makes."
 

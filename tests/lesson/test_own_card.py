@@ -448,7 +448,7 @@ STOPS_REFUSED = {
 def test_the_slider_stops_where_the_author_says(amount):
     card = lesson.card("By what factor?", answer=lambda: 1.09, unit="x", stops=(1, 1.1, 1.5))
     assert card.topic.stops == ("1", "1.1", "1.5")
-    assert "Right to the digits" in card.guess(1.09).text()
+    assert "Right, rounded to the digits" in card.guess(1.09).text()
     stops: Any
     for stops, sentence in STOPS_REFUSED.items():
         with pytest.raises(InputError) as refused:

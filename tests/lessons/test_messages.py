@@ -163,7 +163,7 @@ msgstr "六"
 msgid "A machine made this translation. It waits for a reader who speaks the language."
 msgstr "机器翻译。"
 
-msgid "Run this cell: what it shows depends on your machine, which it names with the date."
+msgid "Run this cell: what it shows depends on your machine. It names the machine and the date."
 msgstr "请运行这个单元。"
 """
 

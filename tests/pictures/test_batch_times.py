@@ -138,8 +138,8 @@ def test_lanes_are_full_where_the_fall_ends(times: list[int], lanes: int, full: 
 def test_without_recorded_figures_one_sentence_says_so() -> None:
     for gpu in (None, replace(GPU, result=replace(GPU.result, lines=GPU.result.lines[2:]))):
         assert batches.on_gpu(gpu) == [
-            "No time per sample was recorded on a GPU yet. `make gpu` does it on a machine with a "
-            "GPU."
+            "No time per sample has been recorded on a GPU yet. "
+            "`make gpu` does it on a machine with a GPU."
         ]
 
 

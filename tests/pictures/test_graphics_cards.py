@@ -39,7 +39,7 @@ def test_the_prompt_follows_the_images():
     for batch in (256, 46, 45, 44):
         view.batch = batch
         said[batch] = view.rows.prompt
-    assert said[256] == said[46] == "Move Images: how many fit one card?"
+    assert said[256] == said[46] == "Move the slider Images: how many fit one card?"
     assert said[45] == "This is the largest number of images that fits one card."
     assert said[44] == "Do more images fit?"
 

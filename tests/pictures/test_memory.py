@@ -435,7 +435,7 @@ def test_the_text_has_every_byte_at_both_levels():
 
 def test_a_text_begins_at_the_start():
     text = views.memory("vgg16").text()
-    assert text.endswith("This is the start: nothing was changed before.")
+    assert text.endswith("You have not changed anything yet.")
     assert "Free here" not in text
 
 

@@ -5,9 +5,9 @@
 #
 # A loader fills the same 2 places again and again. If your program still refers to an old
 # mini-batch, its memory cannot be used again, and each mini-batch needs a new place. The results
-# are right, so no error says so. This is a **leak**.
+# are right, so no error tells you. This is a **leak**.
 #
-# Here is a generator of mini-batches in fp32, and 3 ways to compute the mean of each. How many
+# Here is a generator of mini-batches in fp32, and 3 functions that use each of them. How many
 # mini-batches do they keep in memory?
 
 # %%
@@ -42,8 +42,8 @@ for way in (at_once, one_by_one, last_alone):
 
 # %% [markdown]
 # `list` keeps all 10 mini-batches. One by one, there are 2: while the generator makes the next one,
-# the variable `x` still refers to the one before. The last way uses 1 row of each image and still
-# keeps them all: a slice keeps the whole array that it is a part of.
+# the variable `x` still refers to the one before. The last one keeps 1 row of each image, and so
+# all mini-batches: a slice keeps the whole array that it is a part of.
 #
 # ## Exercise: no more than 2
 #

@@ -37,8 +37,8 @@ print(units.exact(total), *(units.in_unit(total, unit) for unit in ("MB", "MiB",
 # %% [markdown]
 # ## Is it 3 times the parameters?
 #
-# The answer says 3 for every optimizer. How many arrays as large as the parameters does a step
-# hold, with the gradients and the state of the optimizer?
+# The answer says 3 for every optimizer. How many arrays of the parameters' size does a step
+# hold: parameters, gradients and the state of the optimizer?
 
 # %%
 for optimizer in counting.COPIES:
@@ -68,8 +68,8 @@ for counts in (rule, counting.find("everything")):
 # estimate: it leaves out what batch norm and ReLU keep, and it counts gradients that are not alive
 # at the same time.
 #
-# The notes end their table of VGG-16 with two totals: the values of an image<sup>B3</sup> and the
-# parameters.<sup>B4</sup> Here the columns of the table are added up again:
+# The notes end their table of VGG-16 with two totals: the values kept for an image<sup>B3</sup> and
+# the parameters.<sup>B4</sup> Here the columns of the table are added up again:
 
 # %%
 for row in (*memlab.claims.find("B3"), *memlab.claims.find("B4")[:1]):

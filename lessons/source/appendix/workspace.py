@@ -51,9 +51,9 @@ ways = ("direct", "im2col-image", "im2col-tile", "offsets", "winograd", "fft")
 views.algorithm_times("resnet50", "1.1.conv2", 8, ways, progress=False).curve()
 
 # %% [markdown]
-# In the recorded run, Winograd takes less time than lowering, and less workspace. But a tile that
-# stays in a cache is even faster, and so is an offset table. FFT needs the fewest multiplications
-# and the most workspace, and it is by far slower: its workspace fits into no cache.
+# In the recorded run, Winograd takes less time than lowering, and less workspace. A tile and an
+# offset table are even faster, but a part of this gap is not theirs: they use memlab's own product.
+# FFT needs the fewest multiplications and the most workspace, and it is by far slower.
 #
 # Now a small feature map of 7·7, at batch 1. Here Winograd transforms 512·512 kernels for 16 tiles:
 
@@ -94,9 +94,9 @@ views.algorithm_times("resnet50", "1.1.conv1", 8, ways, progress=False).curve()
 #   forward. FFT was the fastest for windows of 9·9 and 7·7. For windows of 3·3, and for images of
 #   3 channels, the fastest was cuda-convnet2, which neither lowers nor transforms. Caffe, which
 #   lowers, was never the fastest.
-# - Here, one thread of a processor ran kernels that keep a tile in a cache. For windows of 3·3 this
-#   saves more time than Winograd's transforms. memlab's FFT adds up its products without tiles, so
-#   a library would be faster.
+# - Here, one thread of a processor ran memlab's kernels. For windows of 3·3, tiles with memlab's
+#   product save more time than Winograd's transforms with a library's. memlab's FFT adds up its
+#   products without tiles, so a library would be faster.
 #
 # One statement is always true: if the fastest algorithm within a **limit** is chosen, a larger
 # limit is never slower, because there are more algorithms to choose from. A program asks cuDNN in
