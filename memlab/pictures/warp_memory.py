@@ -32,8 +32,8 @@ from memlab.pictures.draw.table import LINES, Below, PageBlock, Paragraphs, Side
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.shifted_copies.lowering import conv, find
-from memlab.pictures.values.step_recipe import of_network
 from memlab.step.tensor import Role
 
 WARP = 32
@@ -431,7 +431,7 @@ class WarpMemory(View[Warps]):
     name, made_by, widest = "warp", "warp_memory", 820
     positional = ("network", "layer")
 
-    network = of_network(default="vgg16", fixed=True)
+    network = network_setting(default="vgg16", fixed=True)
     layer = Setting[str](
         doc="the name of a convolution in it", default="conv1_2", fixed=True, code="plain"
     )

@@ -20,9 +20,9 @@ from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, T
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Range, Select, State
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.per_image.curves import BatchShares, curves_of
 from memlab.pictures.values.number_text import figure, ratio, three_digits
-from memlab.pictures.values.step_recipe import of_network
 from memlab.step.tensor import Role
 
 STOPS = (1, 2, 4, 8, 16, 32, 64)
@@ -147,7 +147,7 @@ class BytesOfLayer(View[LayerBytes]):
     name, made_by = "layer_bytes", "layer_bytes"
     positional = ("network", "layer", "batch")
 
-    network = of_network(default="vgg16", fixed=True)
+    network = network_setting(default="vgg16", fixed=True)
     layer = Select(_options, doc="the name of a linear layer or a convolution; the first if not "
                    "given", default=lambda now: next(iter(layers_of(now.network))),
                    code="always")  # fmt: skip
