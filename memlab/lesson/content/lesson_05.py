@@ -106,9 +106,8 @@ def _columns_causes(name: str, least: Node) -> list[Mistake]:
     ]
 
 
-@topic("05.columns", AnswerKind.TIMES, {"network": "resnet50"},
-       lambda chance: {"network": chance.choice(_NETWORKS)},
-       counted=True, stops=_COUNTS,
+@topic("05.columns", AnswerKind.COUNT, {"network": "resnet50"},
+       lambda chance: {"network": chance.choice(_NETWORKS)}, stops=_COUNTS,
        words=with_label,
        gives=("output place", "output places", "output position", "output positions",
               "B·Ho·Wo", "7·7 places", "7·7 =", "from pixels"),
