@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import isqrt
+from math import isqrt, prod
 from typing import Any
 
 from memlab import hardware
@@ -14,6 +14,7 @@ from memlab.clocks.roofline import Machine
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Truth, topic
 from memlab.lesson.content import lesson_08
+from memlab.lesson.content.lesson_03 import convolutions
 from memlab.lesson.content.shared_truths import planned
 from memlab.lesson.material.case_rows import (
     CARDS,
@@ -160,7 +161,13 @@ _FREE = {"none": 0.0, "quarter": 0.25, "half": 0.5, "three": 0.75}
 def one_image_a_lane(n: Numbers) -> Truth:
     """Answer of 05.case: the share of the card that stays free with one image for each lane."""
     option = _nearest(_FREE, 1 - row("05").peak / BUDGET)
-    return _choice("05", option, updates=IMAGES // LANES)
+    return _choice("05", option, updates=IMAGES // LANES, full=_least_full())
+
+
+def _least_full() -> str:
+    """Return the percent of the lanes that 1 image fills in the convolution that fills fewest."""
+    columns = min(prod(node.shape[1:]) for node in convolutions("resnet50"))
+    return f"{100 * columns / (-(-columns // LANES) * LANES):.0f}"
 
 
 @case_card("06.case", AnswerKind.CHOICE, options=("faster", "same", "slower", "no"),
