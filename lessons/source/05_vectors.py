@@ -144,8 +144,8 @@ lesson.predict("05.case").guess("three").reveal()
 #
 # - A larger batch shares the weights: the bytes per image fall a lot in a linear layer, little
 #   in an early convolution. The time falls only where a layer waits for bytes.
-# - An image is 1 column in a linear layer, but Ho·Wo columns in a lowered convolution: it fills most
-#   lanes.
+# - An image is 1 column in a linear layer, but Ho·Wo columns in a lowered convolution: it
+#   fills most lanes.
 # - Half of the bits save half of the feature maps, but nothing at twice the batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or first [06 Precision](06_precision.ipynb).
