@@ -60,6 +60,8 @@ lesson.predict("03.stride").guess(9, because="still 9 places in the window").rev
 
 # %% [markdown]
 # ## How much is copied in a whole network?
+#
+# A window of 1·1 with stride 1 needs no copy: its matrix is the input. Count it too.
 
 # %%
 lesson.predict("03.whole")
@@ -116,9 +118,9 @@ lesson.predict("03.tile")
 lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# In the picture under the answer, follow the line from right to left. The workspace falls. Does the
-# time fall too? Two points copy no input value: which of them is fast? A text says that direct
-# convolution is slow, so it is lowered.<sup>A14</sup> Which point does it mean?
+# In the picture, follow the line from right to left. The workspace falls. Does the
+# time fall too? A text says that direct convolution is slow, so it is lowered.<sup>A14</sup> Which
+# point does it mean? It means `direct`. `offsets` copies nothing either, and is fast.
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
 # [is more workspace faster?](appendix/workspace.ipynb)
@@ -183,7 +185,7 @@ lesson.predict("03.case").guess("copy").revise("same").reveal()
 #   stride 1 needs no copy.
 # - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: those of a layer live in 1 operation.
 # - The copies are made for one matrix product. They need not exist together, or at all: a tile or
-#   an offset table gives the same result with a small part of the workspace.
+#   an offset table gives the same result with less workspace.
 #
 # Next: [04 Lowering on CUDA](04_cuda.ipynb), which is optional, or
 # [05 Mini-batch and vectors](05_vectors.ipynb).

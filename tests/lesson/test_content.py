@@ -29,6 +29,7 @@ LONGEST = {Purpose.PREDICT: 45, Purpose.RECALL: 35, Purpose.CHANGE: 45}
 FINDING = 80
 """Words of what explains an answer."""
 LABELS = {
+    "03.whole": {"windows.first", "windows.next", "windows.several", "windows.stride"},
     "06.state": {"mixed", "alone"},
     "07.in_place": {
         "training",
