@@ -9,10 +9,11 @@ from memlab import lesson, units, views
 views.shifted_copies("vgg16", "conv3_2", step=1, free=False, only=("step",))
 
 # %% [markdown]
+# Move **Copies written** one step at a time. Then click a pixel: in how many copies is it?
+#
 # To compute one output value, a convolution needs all values in its window, here 3·3. Lowering
-# (im2col) writes each window as a column of a matrix. Then each row of the matrix is a copy of the
-# whole picture, shifted. Move **Copies written** one step at a time. Then click a pixel: in how
-# many copies is it?
+# (im2col) writes each window as a column of a matrix. Then each row of the matrix is a shifted copy
+# of the picture.
 #
 # You will be able to
 #
@@ -108,8 +109,7 @@ direct = memlab.run(step, batch=1, x=image[None], parameters={"conv.weight": w})
 print(product.shape, "largest difference:", abs(product - direct.reshape(64, -1)).max())
 
 # %% [markdown]
-# The matrix product can also be computed in parts: one tile of output places after the
-# other.<sup>G4</sup>
+# The product can also be computed in parts: one tile of output places after the other.<sup>G4</sup>
 
 # %%
 lesson.predict("03.tile")
