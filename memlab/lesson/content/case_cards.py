@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
 from math import isqrt, prod
 from typing import Any
 
@@ -69,10 +70,21 @@ def _words(lesson: str) -> Numbers:
     """Values that a question names: what is known before its answer."""
     own, before = _rows(lesson)
     return {
+        **(_moved() if lesson == "04" else {}),
         "images": IMAGES, "half": IMAGES // HALVES, "lanes": LANES, "card": CARDS[0],
         "machine": machine_name(), "link": link_rate(), "before": three_digits(before.peak),
         "space": three_digits(own.workspace),
     }  # fmt: skip
+
+
+@cache
+def _moved() -> Mapping[str, str]:
+    """Return the bytes that the plain step moves, those without lowered copies, and those of the
+    copies."""
+    steps = plain(), TECHNIQUES["04"].make(plain(), IMAGES)
+    moved, without = (sum(op.bytes_moved.at(IMAGES) for op in step.ops) for step in steps)
+    sizes = {"moved": moved, "without": without, "copies": moved - without}
+    return {key: three_digits(nbytes) for key, nbytes in sizes.items()}
 
 
 def _seen(lesson: str) -> dict[str, object]:
@@ -144,13 +156,8 @@ _SAVED_TIME = {"no": 0.0, "sixth": 1 / 6, "third": 1 / 3, "half": 0.5}
 @case_card("04.case", AnswerKind.CHOICE, options=tuple(_SAVED_TIME), gives=("a sixth",))
 def no_copy(n: Numbers) -> Truth:
     """Answer of 04.case: the share of the time that a step saves if no lowered copy is written."""
-    without = TECHNIQUES["04"].make(plain(), IMAGES)
-    before, moved = (
-        three_digits(sum(op.bytes_moved.at(IMAGES) for op in step.ops))
-        for step in (plain(), without)
-    )
     option = _nearest(_SAVED_TIME, -row("04").extra / 100)
-    return _choice("04", option, before=before, moved=moved)
+    return _choice("04", option, **_moved())
 
 
 _FREE = {"none": 0.0, "quarter": 0.25, "half": 0.5, "three": 0.75}
