@@ -384,8 +384,9 @@ def test_one_image_more_does_not_fit(lesson: str, card: int) -> None:
 
 
 def test_what_is_freed_overwritten_or_made_again_takes_less_and_what_it_costs() -> None:
-    assert [row(lesson).fits(12) for lesson in ("00", "02", "07", "06", "08", "09", "10")] == [
-        45, 138, 138, 274, 489, 844, 274,
+    shown = ("00", "02", "05", "07", "06", "08", "09", "10")
+    assert [row(lesson).fits(12) for lesson in shown] == [
+        45, 138, 138, 138, 274, 489, 844, 274,
     ]  # fmt: skip
     times = {lesson: row(lesson).time for lesson in TECHNIQUES}
     assert times == dict.fromkeys(("00", "02", "03", "07", "10"), "+0.0 %") | {

@@ -202,6 +202,11 @@ class ShiftedCopies(View[Lowering]):
 
     # -- what is shown ----------------------------------------------------------------------
 
+    def help(self) -> str:
+        """Help below the picture, but none with a single control: there the lesson says what to
+        do."""
+        return "" if len(self.state.only) == 1 else super().help()
+
     def study(self, now: State) -> Lowering:
         lowering = _lowering(now)
         _ = lowering.node  # a kernel wider than the padded image is refused here
