@@ -15,7 +15,7 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import OpenEdge, Stairs
 from memlab.pictures.draw.page import Page
 from memlab.pictures.explain import modules
-from memlab.pictures.explain.explained import Explained, memory_text
+from memlab.pictures.explain.explained import Explained, memory_text, share_word
 from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
 from memlab.pictures.explain.page import CodeLines, CodeText, OverTime
@@ -51,6 +51,15 @@ def explained(batch: int, memory: str, name: str = "gpt2", key: str = "") -> Exp
 
 
 # -- figures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("percent", "word"),
+    [(100, "nearly_all"), (89, "most"), (54, "half"), (48, "half"), (44.5, "nearly_half"),
+     (40, "nearly_half"), (39, "third"), (28, "third"), (27, "largest")],
+)  # fmt: skip
+def test_the_word_for_a_share_is_near_to_it(percent: float, word: str) -> None:
+    assert share_word(round(10 * percent), 1000) == word
 
 
 @pytest.mark.parametrize("batch", [1, 8])
