@@ -117,7 +117,6 @@ class PathLayout:
         nbytes = place.storage.size.at(self.data_path.batch)
         return self.side * sqrt(min(nbytes / self.room[1], 1))
 
-
     def fact(self, batch: int, place: Tensor) -> Fact:
         """Return the fact of a batch in a place: its bytes, and its times where they are no
         question."""

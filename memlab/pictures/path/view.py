@@ -295,9 +295,7 @@ class DataPathView(SteadyView[DataPath]):
         data_path, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return PathLayout(
-            data_path, now.room, before, chosen, now.moment, scene.width, now.asked
-        )
+        return PathLayout(data_path, now.room, before, chosen, now.moment, scene.width, now.asked)
 
 
 path = maker(DataPathView)
