@@ -122,8 +122,8 @@ exercise.check(finished)
 # ## What this lesson leaves out
 #
 # - A mini-batch that does not fit can be [computed in parts](02_network.ipynb), as in the case.
-# - PyTorch keeps `num_workers` x `prefetch_factor` mini-batches on the host, and each worker decodes
-#   a whole one.
+# - PyTorch keeps `num_workers` x `prefetch_factor` mini-batches on the host, and each worker
+#   decodes a whole one.
 # - More: [which variables hold a mini-batch?](appendix/leak.ipynb)
 #
 # Sources: A12, B7.
