@@ -393,3 +393,15 @@ def test_a_third_and_a_fourth_buffer_change_nothing():
     topic = topics()["10.buffers"]
     told = topic.truth(topic.first).seen
     assert told["four"] == told["two"] != told["one"]
+
+
+def test_compute_waits_between_two_bounds_for_a_slow_link():
+    """All that compute can hide is hidden, or no more than over the fast link."""
+    topic = topics()["09.link"]
+    truth, asked = topic.truth(topic.first), topic.words(topic.first)
+    copies = float(asked["copied"]) * topic.first["fast"] / topic.first["slow"]
+    fast = float(asked["waits"])
+    least, most = (float(truth.seen[key]) for key in ("least", "most"))
+    assert least == pytest.approx((copies - float(asked["works"])) / fast, rel=0.05)
+    assert most == pytest.approx((copies - float(asked["copied"]) + fast) / fast, rel=0.05)
+    assert least < truth.value < most
