@@ -139,9 +139,9 @@ exercise.check(offloaded)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - The text on vDNN reports 18 % less speed, with its dynamic policy.<sup>C4</sup> For policy `conv`
-#   at 12.8 GB/s our plan says 6 %, and 20 % if the GPU computes twice as fast. At the 12 GB/s above
-#   it is 7 %.
+# - The text on vDNN reports 18 % less speed, with its dynamic policy.<sup>C4</sup> For policy
+#   `conv` at 12.8 GB/s our plan says 6 %, and 20 % if the GPU computes twice as fast. At the
+#   12 GB/s above it is 7 %.
 # - The plan uses 12·10⁹ B, of which 687,036 B stay free. A Titan X has 12 GiB, or 12.88 GB.
 #
 # Sources: C1, C4, C5, C6, C9, C10.
