@@ -398,10 +398,10 @@ def test_a_third_and_a_fourth_buffer_change_nothing():
 def test_compute_waits_between_two_bounds_for_a_slow_link():
     """All that compute can hide is hidden, or no more than over the fast link."""
     topic = topics()["09.link"]
-    truth, asked = topic.truth(topic.first), topic.words(topic.first)
-    copies = float(asked["copied"]) * topic.first["fast"] / topic.first["slow"]
-    fast = float(asked["waits"])
-    least, most = (float(truth.seen[key]) for key in ("least", "most"))
-    assert least == pytest.approx((copies - float(asked["works"])) / fast, rel=0.05)
-    assert most == pytest.approx((copies - float(asked["copied"]) + fast) / fast, rel=0.05)
-    assert least < truth.value < most
+    truth, words = topic.truth(topic.first), topic.words(topic.first)
+    works, copied, fast = (float(str(words[key])) for key in ("works", "copied", "waits"))
+    copies = copied * topic.first["fast"] / topic.first["slow"]
+    least, most = (float(str(truth.seen[key])) for key in ("least", "most"))
+    assert least == pytest.approx((copies - works) / fast, rel=0.05)
+    assert most == pytest.approx((copies - copied + fast) / fast, rel=0.05)
+    assert least < float(truth.value) < most
