@@ -285,6 +285,7 @@ class DataPathView(SteadyView[DataPath]):
             Paragraphs([text_of("see.asked")], 13, gap=3),
             stations(layout),
             Paragraphs(layout.data_path.notes, 11, dim=True, gap=6),
+            Paragraphs(layout.data_path.lines(layout.now)[:1], drawn=False, gap=1),
         ]
         title = question.replace("*", "")
         return Page(title, blocks, layout.width, self.says(scene), titled=False)
