@@ -6,11 +6,11 @@
 # %% tags=["planned-seconds", "picture-path"]
 from memlab import lesson, views
 
-views.path("resnet50", 256, 0, disk=7, device="rtx 4090", only=("batch",), examples=False)
+views.path("resnet50", 128, disk=7, device="rtx 4090", files="jpeg", asked=True, only=("batch",))
 
 # %% [markdown]
-# Each square is a mini-batch of images, and its area is its bytes. Set **Batch** to 128: what
-# changes? From **pinned memory** the **link** copies the images to the device.
+# Each square is a mini-batch of images, and its area is its bytes. Set **Batch** to 256: what
+# changes? The cards use these JPEG files.
 #
 # You will be able to
 #
@@ -48,10 +48,11 @@ lesson.predict("10.slowest").guess("disk", because="disks are slow").revise("dec
 # 4<sup>B7</sup>.
 #
 # A **buffer** is a place for one mini-batch in pinned memory. The **loader** fills it ahead of
-# time: a **prefetch**. With 1 buffer the device has 1 place, with 2 or more it has 2. While no
-# images are ready, compute **stalls**. PyTorch:
+# time: a **prefetch**. With 1 buffer the device has 1 place, with 2 or more it has 2. Without
+# images, compute **stalls**. PyTorch:
 # `DataLoader(num_workers=4, pin_memory=True, prefetch_factor=2)` and `x.to("cuda",
-# non_blocking=True)`.
+# non_blocking=True)`. On one stream this copy still waits for the step, as with 1 buffer. For the
+# second place, copy on a stream of its own (`torch.cuda.Stream`).
 
 # %% tags=["planned-seconds"]
 lesson.change("10.buffers")
@@ -60,8 +61,7 @@ lesson.change("10.buffers")
 lesson.change("10.buffers").guess("two").reveal()
 
 # %% [markdown]
-# How fast does your computer decode? Pillow decodes one photo many times. On a busy machine it is
-# slower.
+# How fast does your computer decode a photo with Pillow?
 
 # %% tags=["nbval-ignore-output"]
 from memlab.measure import jpeg, timing
@@ -72,11 +72,11 @@ print(jpeg.decoding())
 # %% [markdown]
 # ## Exercise: when is a step done?
 #
-# **Worked.** Loading a mini-batch takes a time of 3, computing 5. There are 2 places. **Shapes**
-# and **bytes:** a place holds 128·3·224·224 values of 4 B, or 77.1 MB. **Lifetime:** here a place
-# is in use from loading to the end of compute; there is no separate place in pinned memory.
-# **Peak:** both places are always reserved. Mini-batch 2 needs the place of mini-batch 0, so its
-# loading begins at 3 + 5 = 8. The steps end at 8, 13 and 18.
+# **Worked.** Loading a mini-batch takes 3, computing 5. There are 2 places. **Shapes**
+# and **bytes:** a place holds 128·3·224·224 values of 4 B, or 77.1 MB. **Lifetime:** a place is in
+# use from loading to the end of compute. **Peak:** both places are always reserved. Mini-batch 2
+# needs the place of 0: its loading begins at 3 + 5 = 8. The steps end at 8, 13
+# and 18.
 
 # %% tags=["numbers"]
 {
@@ -88,7 +88,7 @@ print(jpeg.decoding())
 }
 
 # %% [markdown]
-# **With blanks.** The same for any times and any number of places.
+# **With blanks.** For any times and any number of places.
 
 # %%
 exercise = lesson.exercise("10.finished")
@@ -121,8 +121,9 @@ exercise.check(finished)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - A mini-batch that does not fit can be computed in parts, by
-#   [accumulating gradients](02_network.ipynb), as in the case below.
+# - A mini-batch that does not fit can be [computed in parts](02_network.ipynb), as in the case.
+# - PyTorch keeps `num_workers` x `prefetch_factor` mini-batches on the host, and each worker
+#   decodes a whole one.
 # - More: [which variables hold a mini-batch?](appendix/leak.ipynb)
 #
 # Sources: A12, B7.

@@ -188,17 +188,18 @@ else:
 # - Several GPUs and compiled code are not covered.
 # - A model that branches on its data is recorded as it ran on the given data.
 #
-# Sources: A12, F3.
+# Sources: F3.
 
 # %% [markdown]
 # ## Key points
 #
-# - Add up what is alive at **one moment**, and look for that moment where the widest feature map
-#   is<sup>A12</sup>.
+# - Add up what is alive at **one moment**. Find that moment: for the language model it is in the
+#   loss, for VGG in the middle of backward, and with Adam and few images in the update.
 # - As long as a variable in your loop refers to a tensor, the tensor stays in memory.
 # - Find the peak before you choose a change. If it is in the update, neither a smaller batch nor
 #   recompute helps; a fused or smaller optimizer<sup>F3</sup> does. If it is in the loss, compute
 #   the loss in chunks.
 # - The memory that a GPU shows is a range. A batch surely fits if the upper end fits.
 #
-# Next: [07 In place and sharing](07_sharing.ipynb).
+# This was the last lesson. If you have not done 07 to 09 yet:
+# [07 In place and sharing](07_sharing.ipynb).

@@ -49,8 +49,8 @@ TALL, LANE, NAMED = 226, 30, 11
 """Pixels: of the pile, of the lane of compute, of a bar that has its name beside it."""
 NUMBER = 250
 """Pixels that the number takes at the right of the pile."""
-ABOVE = 84
-"""Pixels that it takes above the pile."""
+ABOVE = 36
+"""Pixels that it takes above the pile; the rest stands beside the last bars, which are few."""
 AT_EDGE = 0.4
 """A guess that is so near to an end has its words there."""
 

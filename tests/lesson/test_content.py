@@ -97,10 +97,11 @@ def test_its_name_is_a_lesson_and_a_variable(name):
 def test_its_texts_are_there_and_no_others(name):
     topic = known(name)
     options = {f"{kind}.{option}" for option in topic.options for kind in ("option", "wrong")}
-    finding = {"finding"} if topic.part is Purpose.PREDICT else set()
-    wanted = {"question", "seen", *options, *finding}
+    finding = {Purpose.PREDICT: {"finding"}, Purpose.RECALL: set()}
+    wanted = {"question", "seen", *options, *finding.get(topic.part, set())}
     keys = {key.removeprefix(f"ask.{name}.") for key in strings.table() if f"ask.{name}." in key}
     keys -= LABELS.get(name, set())
+    keys -= {"finding"} if topic.part is Purpose.CHANGE else set()  # beside a picture
     if topic.kind is not AnswerKind.CHOICE:  # a wrong option has words of its own
         keys -= {"far"}
     right = {f"wrong.{topic.truth(topic.first).value}"}  # no number may make it wrong
@@ -390,3 +391,22 @@ def test_a_wrong_address_is_silent_where_it_is_used_after_the_loss(fault, batch,
 def test_what_may_overwrite_its_input_depends_on_who_reads_it_later(act, training, shortcut, found):
     numbers = {"act": act, "training": training, "shortcut": shortcut}
     assert topics()["07.in_place"].truth(numbers).value == found
+
+
+def test_a_third_and_a_fourth_buffer_change_nothing():
+    """The finding of 10.buffers says so."""
+    topic = topics()["10.buffers"]
+    told = topic.truth(topic.first).seen
+    assert told["four"] == told["two"] != told["one"]
+
+
+def test_compute_waits_between_two_bounds_for_a_slow_link():
+    """All that compute can hide is hidden, or no more than over the fast link."""
+    topic = topics()["09.link"]
+    truth, words = topic.truth(topic.first), topic.words(topic.first)
+    works, copied, fast = (float(str(words[key])) for key in ("works", "copied", "waits"))
+    copies = copied * topic.first["fast"] / topic.first["slow"]
+    least, most = (float(str(truth.seen[key])) for key in ("least", "most"))
+    assert least == pytest.approx((copies - works) / fast, rel=0.05)
+    assert most == pytest.approx((copies - copied + fast) / fast, rel=0.05)
+    assert least < float(truth.value) < most

@@ -119,3 +119,20 @@ def test_the_batch_that_surely_fits_is_the_largest_one():
     on_card, sure = StepOnCard(lesson.model(numbers["model"]).step), truth("12.smi").seen["sure"]
     memory = units.parse(numbers["memory"])
     assert on_card.peak_at(sure).nbytes <= memory < on_card.peak_at(sure + 1).nbytes
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "phase", "layer"),
+    [("words", 32, "backward", "loss"), ("vgg11", 16, "backward", "features.14"),
+     ("vgg16", 16, "backward", "features.22"), ("vgg16", 4, "update", ""),
+     ("words", 1, "update", "")],
+)  # fmt: skip
+def test_the_key_points_say_where_the_peaks_are(name, batch, phase, layer):
+    """A network for images has it between the first and the last quarter of backward."""
+    ledger = memlab.plan(lesson.model(name).step)
+    peak = ledger.peak_at(batch)
+    assert (peak.row.phase, peak.row.layer) == (phase, layer)
+    backward = [i for i, row in enumerate(ledger.rows) if row.phase == "backward"]
+    quarter = len(backward) // 4
+    if layer.startswith("features"):
+        assert backward[quarter] < peak.index < backward[-1 - quarter]

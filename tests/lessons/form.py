@@ -17,7 +17,8 @@ FIRST = "00"
 SHORT = (FIRST, "10")
 """Lessons of at most 30 minutes: one card beside that of the case is enough."""
 HELD = re.compile(r"\*\*(?:Change it|Answer)\.\*\*")
-NEXT = re.compile(r"Next: (?:\[\d\d [^]]+\]\(\d\d_\w+\.ipynb\)|\d\d )")
+LAST = r"This was the last lesson\. If you have not done 07 to 09 yet:\s"
+NEXT = re.compile(rf"(?:Next: |{LAST})(?:\[\d\d [^]]+\]\(\d\d_\w+\.ipynb\)|\d\d )")
 FOOTNOTE = re.compile(r"<sup>([^<]+)</sup>")
 SOURCES = re.compile(r"^Sources: (.+)\.\Z", re.MULTILINE)
 
@@ -202,7 +203,7 @@ def case(lesson: Lesson) -> list[str]:
 
 
 def onward(lesson: Lesson) -> list[str]:
-    """The key points end with the next lesson."""
+    """The key points end with the next lesson, or say that this was the last one."""
     last = sections(lesson)[-1:]
     paragraphs = last[0].prose.strip().split("\n\n") if last else [""]
     good = NEXT.match(paragraphs[-1])

@@ -289,6 +289,7 @@ def test_a_short_lesson_need_not_name_the_four_subgoals(lesson):
         ("    return None  # replace None", "    return memory // ...  # how many bytes each?"),
         ('.revise("6 MB")', '.revise("6.3 MB")'),
         ("[08 Recompute](08_recompute.ipynb)", "09 Offload, which is to come"),
+        ("# Next: ", "# This was the last lesson. If you have not done 07 to 09 yet:\n# "),
     ],
 )
 def test_other_ways_to_keep_it(lesson, old, new):

@@ -585,6 +585,11 @@ def _() -> Any:
     return view
 
 
+@case("path", "asked")
+def _() -> Any:
+    return views.path(files="jpeg", asked=True, only=("batch",))
+
+
 @case("path", "the disk is dragged")
 def _() -> Any:
     view = views.path(buffers=2)

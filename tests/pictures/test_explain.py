@@ -15,10 +15,10 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import OpenEdge, Stairs
 from memlab.pictures.draw.page import Page
 from memlab.pictures.explain import modules
-from memlab.pictures.explain.explained import Explained, memory_text
+from memlab.pictures.explain.explained import Explained, memory_text, share_word
 from memlab.pictures.explain.explained_changes import ExplainedStep, memory_bytes
 from memlab.pictures.explain.own_model import OwnModel
-from memlab.pictures.explain.page import CodeLines, CodeText, OverTime
+from memlab.pictures.explain.page import EDGES, CodeLines, CodeText, OverTime, _segments
 from memlab.pictures.explain.view import ExplainedModel
 from memlab.placement import cuda_cards
 from memlab.placement.caching_allocator import CONTEXT, estimates, simulate
@@ -51,6 +51,15 @@ def explained(batch: int, memory: str, name: str = "gpt2", key: str = "") -> Exp
 
 
 # -- figures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("percent", "word"),
+    [(100, "nearly_all"), (89, "most"), (54, "half"), (48, "half"), (44.5, "nearly_half"),
+     (40, "nearly_half"), (39, "third"), (28, "third"), (27, "largest")],
+)  # fmt: skip
+def test_the_word_for_a_share_is_near_to_it(percent: float, word: str) -> None:
+    assert share_word(round(10 * percent), 1000) == word
 
 
 @pytest.mark.parametrize("batch", [1, 8])
@@ -473,3 +482,24 @@ def test_a_processor_has_nothing_beside_its_plan() -> None:
     assert model.total == model.most == model.peak.nbytes
     assert model.sums()[-1][1] == f"{model.total:,}"
     assert "nvidia" not in model.card
+
+
+@pytest.mark.parametrize("name", CASES["explain"])
+def test_a_name_on_the_enlarged_bar_stands_in_its_part_or_below_it(name: str) -> None:
+    view = CASES["explain"][name]()
+    labels = view.page(820).svg().labels
+    boxes = {label.content: label.box for label in reversed(labels)}  # tables come last
+    for part in _segments(view.rows, view.state.room[2], 820):
+        if part.named:
+            box, middle = boxes[part.name], (part.left + part.right) / 2 + EDGES[0]
+            assert box.left - 3 < middle < box.right + 3, part.name
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_the_lines_to_paste_stand_once(live: bool) -> None:
+    """Below a live page, as text; in a stored picture."""
+    view = views.explain(changed_by="recompute")
+    scene = view.scene(live=live)
+    drawn = [block for block in view.compose(scene).blocks if isinstance(block, CodeLines)]
+    assert bool(drawn) is not live
+    assert [paragraph.text for paragraph in view.after(scene)] == ["\n".join(view.rows.code)]

@@ -286,3 +286,13 @@ def first_bar(view: Any) -> tuple[float, float]:
     chart = charts(view)[1]
     bar = next(m for m in chart.marks if isinstance(m, Rect) and m.fact)
     return (bar.x1 - bar.x0) / chart.x.last, (bar.y1 - bar.y0) / chart.y.last
+
+
+def test_the_axis_ends_just_after_the_step_unless_the_link_may_become_slower() -> None:
+    """The next round end; with a link that is slow already too."""
+    here: Any = views.offload(only=("batch",))
+    slow: Any = views.offload(link="3 GB/s", only=("link",))
+    assert [view.state.room[0] / 1e9 for view in (here, slow)] == [
+        pytest.approx(view.rows.now.seconds) for view in (here, slow)
+    ]
+    assert views.offload().state.room[0] == 2 * here.state.room[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise, product
 from typing import Any
 
@@ -20,7 +21,7 @@ from memlab.pictures.path.data_path import (
     data_path_of,
     images,
 )
-from memlab.pictures.path.stations import INPUT
+from memlab.pictures.path.stations import INPUT, LIGHT, PathLayout
 from memlab.pictures.values.step_recipe import network_of
 from memlab.step.storage import DEVICE, HOST
 from tests.pictures.shown import charts, drawn
@@ -244,3 +245,23 @@ def test_with_a_smaller_batch_the_same_operation_runs_at_the_moment(batch: int) 
     now = view._path_layout(view.scene()).now
     assert view.rows.at(now).partition(": ")[2] == before
     assert "C (99 % there)" in before
+
+
+@pytest.mark.parametrize("files", ["raw", "jpeg"])
+def test_while_the_times_are_asked_none_is_shown(files: str) -> None:
+    view = views.path("resnet50", 128, disk=7, device="rtx 4090", files=files, asked=True)
+    page = str(view.page(820).svg()) + view.page(820).text() + str(view)
+    assert not re.search(r"\d (?:ms|s)\b|waits|\d %", page)
+    here = view.rows.held(CARD, PathLayout(view.rows, view.state.room, None, None, None, 820,
+                                           asked=True).now)  # fmt: skip
+    assert [filling.used for filling in here] == [True]
+    before = view.state
+    view.on_event("key", "ArrowRight", False)
+    assert view.state == before
+
+
+def test_while_the_times_are_asked_all_pipes_are_alike() -> None:
+    (stations,) = charts(views.path(files="jpeg", asked=True))
+    pipes = [mark for mark in stations.marks if isinstance(mark, Rect) and mark.look == LIGHT]
+    assert len(pipes) == 3
+    assert len({round(mark.y1 - mark.y0, 6) for mark in pipes}) == 1

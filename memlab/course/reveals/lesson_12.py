@@ -5,6 +5,7 @@ from __future__ import annotations
 from memlab.course.reveals import reveal
 from memlab.lesson.card_question import Attempt
 from memlab.lesson.material.recorded_models import model
+from memlab.pictures.explain.recorded_model import RecordedModel
 from memlab.pictures.explain.view import ExplainedModel, explain
 
 
@@ -12,6 +13,21 @@ from memlab.pictures.explain.view import ExplainedModel, explain
 def words(turn: Attempt) -> ExplainedModel:
     """Peak of the language model on a GPU of 12 GB."""
     return explain(model(turn.numbers["model"]), turn.numbers["batch"], "12 GB", only=("memory",))
+
+
+@reveal("12.kept")
+def without_the_variable(turn: Attempt) -> ExplainedModel:
+    """The model without the variable, beside the step in which it keeps the scores."""
+    n = turn.numbers
+    kept, key = model(n["other"]), "keep_output"
+    change = {
+        "key": key, "code": ["loss = loss_fn(model(tokens), targets)"], "names": (), "alone": (),
+        "parts": 1, "same": True, "step": model(n["model"]).step,
+    }  # fmt: skip
+    both = RecordedModel(kept.step, kept.modules, [change], kept.where, kept.card)
+    view = explain(both, n["batch"], "12 GB", only=("changed_by",))
+    view.changed_by = key
+    return view
 
 
 @reveal("12.chunks")

@@ -26,7 +26,7 @@ from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
 from memlab.networks.builder import network
-from memlab.pictures.values.number_text import three_digits
+from memlab.pictures.values.number_text import figure, three_digits
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -225,6 +225,9 @@ def link(n: Numbers) -> Truth:
         "fast_waits": f"{float(fast):.2f}", "slow_waits": f"{float(slow):.2f}",
         "few": _waiting(whole), "many": _waiting(there), "copies": _copies(there),
     }  # fmt: skip
+    before = Fraction(whole.busy(OUT) + whole.busy(IN))
+    left = {"least": copied - Fraction(there.busy()), "most": copied - (before - fast)}
+    told |= {name: figure(float(max(wait, Fraction(0)) / fast), 2) for name, wait in left.items()}
     return Truth(times, (planned(times),), tuple(distinct_causes(times, causes)), told)
 
 

@@ -100,6 +100,8 @@ def _words(n: Numbers) -> dict[str, object]:
     return {
         **with_label(n), "device": hardware.find(n["device"]).model, "workers": workers,
         "disk": SSD, "file": f"{JPEG // 1000} kB",
+        "step": f"{float(f'{1000 * _path(n, 0).compute:.2g}'):g}",
+        "link": f"{hardware.find(n['device']).wire.speed / units.DECIMAL['GB']:.3g}",
     }  # fmt: skip
 
 
@@ -107,7 +109,7 @@ def _words(n: Numbers) -> dict[str, object]:
        {"network": "resnet50", "batch": 128, "workers": 1, "device": "rtx 4090"}, _draw_path,
        options=tuple(_PARTS_OF_PATH), words=_words,
        gives=("decoding takes", "decoding is", "slowest part is"),
-       shows=({"files": "jpeg"},))  # fmt: skip
+       shows=({"files": "jpeg", "asked": False},))  # fmt: skip
 def slowest(n: Numbers) -> Truth:
     """Answer of 10.slowest: the part of the data path that takes a mini-batch longest, planned."""
     path = _path(n, 0)

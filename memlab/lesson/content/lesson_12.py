@@ -42,7 +42,7 @@ CHUNKS = 8
        words=with_label,
        gives=("when backward begins", "beginning of backward"))  # fmt: skip
 def when(n: Numbers) -> Truth:
-    """Answer of 12.when: the phase in which most bytes are alive (A12)."""
+    """Answer of 12.when: the phase in which most bytes are alive."""
     peak = plan(step_of(zoo.build(n["network"]))).peak_at(n["batch"])
     phase = Phase.FORWARD if peak.row.phase is Phase.LOSS else peak.row.phase
     return Truth(str(phase), seen={"peak": three_digits(peak.nbytes), "operation": peak.row.name})

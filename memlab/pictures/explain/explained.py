@@ -36,7 +36,10 @@ from memlab.step.tensor import Role
 
 FLOOR, MAPS = ROLES[: ROLES.index(Role.WORKSPACE)], ROLES[ROLES.index(Role.WORKSPACE) :]
 """Roles of a stack from the bottom up: bytes that a module owns, and bytes that pass through it."""
-SHARES = ((0.9, "nearly_all"), (0.55, "most"), (0.45, "half"), (0.28, "third"), (0.0, "largest"))
+SHARES = (
+    (0.9, "nearly_all"), (0.55, "most"), (0.48, "half"), (0.40, "nearly_half"), (0.28, "third"),
+    (0.0, "largest"),
+)  # fmt: skip
 """Least share of the peak for which each word is used."""
 OUTLINES = 3
 """Largest number of changes that are drawn as outlines."""
@@ -370,10 +373,10 @@ class Explained:
         if owned >= maps:
             role = max(self.floor, key=self.floor.__getitem__)
             what, nbytes = StackPart(role, False).label, self.floor[role]
-            return text_of(f"share.{_share_word(nbytes, self.peak.nbytes)}", what=what)
+            return text_of(f"share.{share_word(nbytes, self.peak.nbytes)}", what=what)
         row = self.rows[0]
         what = text_of("made_in", module=self.row_name(row))
-        return text_of(f"share.{_share_word(row.nbytes, self.peak.nbytes)}", what=what)
+        return text_of(f"share.{share_word(row.nbytes, self.peak.nbytes)}", what=what)
 
     @property
     def fit_sentence(self) -> str:
@@ -674,6 +677,6 @@ def _phase_name(phase: Phase) -> str:
     return strings.get(f"phase.{Phase.FORWARD if phase is Phase.LOSS else phase}")
 
 
-def _share_word(part: int, whole: int) -> str:
+def share_word(part: int, whole: int) -> str:
     """Return the word for a part of a whole, such as ``"most"`` or ``"half"``."""
     return next(word for least, word in SHARES if part >= least * whole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -379,15 +379,21 @@ the gap between the two in pixels."""
 PITCH, BAR = 34, 15
 """Pixels from one bar of a module to the next, and height of a bar."""
 GREY = Paint("#777777", 0.55)
-UNSURE = Paint("#777777", 0.2)
+UNSURE = Paint("#777777", 0.2, "falling")
 BESIDE = {"cublas": PAINTS[Role.WORKSPACE], "rounding": FREE, "fragments": FREE, "context": GREY}
 """Fills of the bytes that CUDA and the allocator add to a plan, by the name of the estimate."""
+EDGES = 2, 12
+"""Pixels left and right of the bar of the card."""
+ENLARGED = 0.62
+"""Share of the axis of the card that the enlarged bar takes."""
+SEEN, POINTED, NAME_ROW = 3, 8, 15
+"""Least pixels of a bar that is seen, and of one with a name; height of a row of names."""
 LINES = 3
 """Largest number of lines of code that are drawn; all are in the text."""
 
 
 def explained_page(
-    explained: Explained, room: tuple[int, ...], width: float, numbers: bool
+    explained: Explained, room: tuple[int, ...], width: float, numbers: bool, live: bool = False
 ) -> Page:
     """Return the whole page.
 
@@ -396,20 +402,21 @@ def explained_page(
         room: bytes that the axes hold: over time, by module, and on the card.
         width: pixels.
         numbers: True for ticks and tables.
+        live: True where the lines to paste stand below the page, as text that can be copied.
     """
     over_time = OverTime(explained, room[0])
     chart, bars = over_time.chart(numbers), _by_module(explained, room[1], numbers)
-    beside = [(paint, name) for name, _, paint, _ in _estimates(explained)]
-    mountain, visible = over_time.mountain, [*over_time.mountain.key(TALL)]
-    of_modules = {getattr(mark, "look", None) for mark in bars.marks}
+    beside = [(s.look, s.name) for s in _segments(explained, room[2], width) if s.visible]
+    mountain, visible = over_time.mountain, [*over_time.mountain.key(TALL / SEEN)]
+    of_modules = {mark.look for mark in bars.marks if _is_visible_bar(mark, room[1])}
     layers = [layer for layer in mountain.key() if layer in visible or layer[0] in of_modules]
     key = Unnamed([*layers, *beside], gap=6)
     if width >= WIDE:
         evidence: list[PageBlock] = [SideBySide([(chart, 1 - SIDE), (bars, SIDE)], APART, 8)]
     else:
         evidence = [chart, bars]
-    card = [_card(explained, room[2])] if explained.now.card else []
-    code = [CodeLines(explained.code)] if explained.code else []
+    card = [_card(explained, room[2], width)] if explained.now.card else []
+    code = [CodeLines(explained.code)] if explained.code and not live else []
     blocks = [*_sentence_blocks(explained), *evidence, *card, key, *code,
               *_tables(explained, numbers)]  # fmt: skip
     says = " ".join([f"{explained.title}.", *explained.sentences])
@@ -419,7 +426,10 @@ def explained_page(
 def _sentence_blocks(explained: Explained) -> Iterator[PageBlock]:
     """Yield the title, the three sentences and, in the text, the lines to paste."""
     yield Paragraphs(f"{explained.title}.", drawn=False)
-    for number, sentence in enumerate(explained.sentences):
+    sentences = list(explained.sentences)
+    if explained.may_fit(explained.now):  # then the range and the card are the news
+        sentences.insert(0, sentences.pop(1))
+    for number, sentence in enumerate(sentences):
         yield Paragraphs(sentence, 14, bold=number == 0, gap=2)
     if explained.code:
         yield CodeText(explained.code)
@@ -490,6 +500,12 @@ def _by_module(explained: Explained, most: int, numbers: bool) -> Chart:
                  above=18, told=lines, name=text_of("by_module"), gap=8)  # fmt: skip
 
 
+def _is_visible_bar(mark: Mark, most: int) -> TypeGuard[Rect]:
+    """True if a mark is a bar of a module that is wide enough to be seen on an axis of ``most``
+    bytes."""
+    return isinstance(mark, Rect) and mark.x1 - mark.x0 > most / 100
+
+
 def _rows(explained: Explained) -> list[tuple[str, dict[Role, int]]]:
     """Return names of rows and their bytes by role, the most first; small modules come last."""
     rows = [(explained.row_name(row), {Role.FEATURE_MAP: row.nbytes}) for row in explained.rows]
@@ -522,11 +538,12 @@ def _module_bar(
 # -- why the card shows more -----------------------------------------------------------------------
 
 
-def _card(explained: Explained, room: int) -> Chart:
+def _card(explained: Explained, room: int, width: float) -> Chart:
     """Return the chart of the plan and the bytes that CUDA and the allocator add, up to the line of
     the card's memory; below it the added bytes, enlarged."""
     memory, total, peak = explained.memory, explained.most, explained.peak.nbytes
-    most = max(memory, room) * 1.02
+    most = _card_end(explained, room)
+    segments = _segments(explained, room, width)
     marks: list[Mark] = [ChartText(0, 100, explained.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in explained.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(explained.floor.values())))
@@ -540,7 +557,7 @@ def _card(explained: Explained, room: int) -> Chart:
             min(start, most) / 2, 72, text_of("the_plan"), 12, "middle", dy=-9, chip=True, held=True
         )
     )
-    marks += _enlarged_estimates(explained, start, total, most)
+    marks += _enlarged_estimates(segments, start, most)
     if total > most:
         beyond = strings.get("draw.after", amount=explained.total_text(explained.now))
         marks.append(OpenEdge(70, 100, side="right"))
@@ -551,8 +568,15 @@ def _card(explained: Explained, room: int) -> Chart:
     spots += [(memory, 86, side, dx, 4.0) for side, dx in (("start", 8.0), ("end", -8.0))]
     marks.append(Label(text_of("card_word"), spots, 12, bold=True, chip=True))
     lines = [explained.card]
-    return Chart(Steady(0, most, most), Scale(0, 100), marks, 68, left=2, right=12, above=24,
-                 below=18, told=lines, name=text_of("sums_title"), gap=10)  # fmt: skip
+    outside = sum(segment.named and not segment.holds_name for segment in segments)
+    return Chart(Steady(0, most, most), Scale(0, 100), marks, 68, left=EDGES[0], right=EDGES[1],
+                 above=24, below=4 + NAME_ROW * max(outside, 1), told=lines,
+                 name=text_of("sums_title"), gap=10)  # fmt: skip
+
+
+def _card_end(explained: Explained, room: int) -> float:
+    """Return the bytes at which the axis of the card ends."""
+    return max(explained.memory, room) * 1.02
 
 
 def _estimates(explained: Explained) -> list[tuple[str, int, Paint, str]]:
@@ -568,24 +592,70 @@ def _estimates(explained: Explained) -> list[tuple[str, int, Paint, str]]:
     return [*drawn, (text_of("row.more", name=names[0]), more, UNSURE, ", ".join(names))]
 
 
-def _enlarged_estimates(
-    explained: Explained, start: int, total: int, most: float
-) -> Iterator[Mark]:
+class Segment(NamedTuple):
+    """Bytes that CUDA or the allocator adds, as a part of the enlarged bar from ``left`` to
+    ``right`` pixels."""
+
+    name: str
+    nbytes: int
+    look: Paint
+    origin: str
+    left: float
+    right: float
+
+    @property
+    def visible(self) -> bool:
+        """True if it is wide enough to be seen."""
+        return self.right - self.left >= SEEN
+
+    @property
+    def named(self) -> bool:
+        """True if it is wide enough for a name of its own, in it or below it."""
+        return self.right - self.left >= POINTED
+
+    @property
+    def holds_name(self) -> bool:
+        """True if its name has room in it."""
+        return texts.width(self.name, 12) + 10 <= self.right - self.left
+
+
+def _segments(explained: Explained, room: int, width: float) -> list[Segment]:
+    """Return the parts of the enlarged bar on a page ``width`` pixels wide."""
+    estimates = _estimates(explained) if explained.now.card else []
+    total = sum(nbytes for _, nbytes, *_ in estimates)
+    left, segments = 0.0, []
+    for name, nbytes, look, origin in estimates:
+        right = left + nbytes / total * ENLARGED * (width - sum(EDGES))
+        segments.append(Segment(name, nbytes, look, origin, left, right))
+        left = right
+    return segments
+
+
+def _enlarged_estimates(segments: Sequence[Segment], start: int, most: float) -> Iterator[Mark]:
     """Yield marks for the bytes that CUDA and the allocator add: at their place on the card, and
-    enlarged below."""
-    beside, end = total - start, most * 0.62
-    at, here = 0.0, float(start)
-    for name, nbytes, look, origin in _estimates(explained):
-        wide = nbytes / beside * end
-        fact = Fact(name, nbytes=nbytes, more=origin)
-        yield Rect(min(here, most), min(here + nbytes, most), 70, 100, look, fact=fact)
-        yield Rect(at, at + wide, 2, 32, look, fact=fact)
-        if wide * 100 < most:
+    enlarged below. A name stands in its part or below it, each in a row of its own."""
+    if not segments:
+        return
+    per_pixel = ENLARGED * most / segments[-1].right
+    here, row = float(start), 0
+    for segment in segments:
+        name, nbytes = segment.name, segment.nbytes
+        left, right = segment.left * per_pixel, segment.right * per_pixel
+        fact = Fact(name, nbytes=nbytes, more=segment.origin)
+        yield Rect(min(here, most), min(here + nbytes, most), 70, 100, segment.look, fact=fact)
+        yield Rect(left, right, 2, 32, segment.look, fact=fact)
+        here += nbytes
+        if not segment.named:
             continue
-        yield Label(name, [(at + wide / 2, 2, "middle", 0.0, -7.0), (at, 2, "start", 0.0, 16.0)],
-                    12, chip=True, apart=1)  # fmt: skip
-        at, here = at + wide, here + nbytes
-    for a, b in ((min(start, most), 0.0), (min(here, most), at)):
+        if segment.holds_name:
+            yield ChartText((left + right) / 2, 2, name, 12, "middle", dy=-6, chip=True, held=True)
+            continue
+        low = 16.0 + NAME_ROW * row
+        row += 1
+        spots = [((left + right) / 2, "middle"), (left, "start"), (right, "end")]
+        places = [(x, 2, anchor, 0.0, low) for x, anchor in spots]
+        yield Label(name, places, 12, chip=True, kept=True, apart=1)
+    for a, b in ((min(start, most), 0.0), (min(here, most), ENLARGED * most)):
         yield Line([(a, 70), (b, 32)], "rule faint")
 
 

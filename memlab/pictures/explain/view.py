@@ -158,7 +158,7 @@ class ExplainedModel(SteadyView[Explained]):
 
     def compose(self, scene: PageState) -> Page:
         now = scene.now
-        return explained_page(self.rows_of(now), now.room, scene.width, now.numbers)
+        return explained_page(self.rows_of(now), now.room, scene.width, now.numbers, scene.live)
 
 
 explain = maker(ExplainedModel)

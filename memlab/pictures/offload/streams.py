@@ -290,9 +290,9 @@ class OffloadTimeline(Study):
             return text_of(f"title.none_{fits}")
         if self.waiting > SLOW:
             return text_of(f"title.slow_{fits}", share=round(100 * self.waiting))
-        if self.longer < LITTLE:
-            return text_of(f"title.free_{fits}")
-        return text_of(f"title.{fits}", longer=percent(self.longer))
+        kind = f"free_{fits}" if self.longer < LITTLE else fits
+        host = three_digits(self.host)
+        return text_of(f"title.{kind}", host=host, longer=percent(self.longer))
 
     @property
     def sentences(self) -> list[str]:

@@ -141,8 +141,15 @@ class Offloaded(SteadyView[OffloadTimeline]):
         return needs(rows)
 
     def most(self, now: State) -> tuple[int | None, ...]:
-        _, device, host = self.needs(now, self.rows_of(now))  # the link changes seconds alone
-        return None, now.budget if device < now.budget < NEAR * device else device, host
+        seconds, device, host = self.needs(now, self.rows_of(now))
+        most = now.budget if device < now.budget < NEAR * device else device
+        return None if self._slower(now) else seconds, most, host  # the link changes seconds alone
+
+    def _slower(self, now: State) -> bool:
+        """Return True if the link can be moved and is as fast as that of the device: then the axis
+        of seconds has room for a slower one."""
+        moved = not now.only or "link" in now.only
+        return moved and now.link >= now.device.wire.speed
 
     def question(self, now: State) -> object:
         return now.network, now.policy, now.device, now.optimizer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
@@ -40,9 +40,9 @@ ROOM = 60
 FULL = Paint("currentColor", 0.9)
 INPUT = PAINTS[Role.INPUT]
 TRIANGLE = "M-6-7L7 0L-6 7Z"
-PER_GB, THIN, WIDE = 4.0, 1.2, 16
+PER_GB, THIN, WIDE, ALIKE = 4.0, 1.2, 16, 20
 """Pixels of a pipe's thickness for each GB/s beside the largest batches, its least thickness,
-and the thickness from which it has a triangle."""
+the thickness from which it has a triangle, and the one of all pipes while times are a question."""
 APART = 8.0
 """Pixels from one row of batches to the next."""
 
@@ -56,7 +56,8 @@ class PathLayout:
 
     ``room`` has the nanoseconds that the axis of time holds, and the bytes that the largest square
     holds. ``before`` is the path that was shown before this one. ``chosen`` is the number of the
-    batch in focus.
+    batch in focus. With ``asked`` the times are a question: the moment is one at which the device
+    computes, no text names a time, and all pipes are alike.
     """
 
     data_path: DataPath
@@ -65,6 +66,7 @@ class PathLayout:
     chosen: int | None
     moment: float | None
     width: float
+    asked: bool = False
 
     @cached_property
     def time(self) -> Time:
@@ -75,6 +77,9 @@ class PathLayout:
     def now(self) -> float:
         """Second that the stations show: the chosen one, or one at a fixed share of the axis,
         earlier where a batch now takes less time, so that the same operation runs."""
+        if self.asked:
+            first_step = self.data_path.by_batch[0]["compute"]
+            return (first_step.start + first_step.end) / 2
         if self.moment is not None:
             return min(self.moment, self.time.x.last)
         first = self.room[0] / (2e9 * TURNS)
@@ -111,6 +116,12 @@ class PathLayout:
         largest square."""
         nbytes = place.storage.size.at(self.data_path.batch)
         return self.side * sqrt(min(nbytes / self.room[1], 1))
+
+    def fact(self, batch: int, place: Tensor) -> Fact:
+        """Return the fact of a batch in a place: its bytes, and its times where they are no
+        question."""
+        fact = fact_of_batch(self.data_path, batch, place)
+        return replace(fact, more="") if self.asked else fact
 
 
 def largest(data_path: DataPath) -> int:
@@ -247,8 +258,8 @@ def _square(layout: PathLayout, place: ImagePlace, pressed: bool = True) -> Iter
     if filling.batch is None:
         return
     fact, send = (
-        fact_of_batch(layout.data_path, filling.batch, filling.tensor),
-        ("choose", letter(filling.batch)),
+        layout.fact(filling.batch, filling.tensor),
+        None if layout.asked else ("choose", letter(filling.batch)),
     )
     full = x - half, x + half, y + half - 2 * half * filling.part, y + half
     yield Rect(*full, INPUT, fact=fact, send=send)
@@ -325,13 +336,12 @@ def _pipe(layout: PathLayout, kind: str, name: str, span: Span) -> Iterator[Mark
     text, rate = layout.data_path.rate(name), layout.data_path.rates[name]
     decodes = name == "host" and layout.data_path.decode > 0
     said = text_of(f"pipe.{'decode' if decodes else kind}")
-    slow = kind == layout.data_path.slowest
+    slow = kind == layout.data_path.slowest and not layout.asked
     x, y = sum(span) / 2, layout.tall / 2
-    wanted = rate / 1e9 * PER_GB * layout.side / LARGEST
+    wanted = ALIKE if layout.asked else rate / 1e9 * PER_GB * layout.side / LARGEST
     thick = min(max(wanted, THIN), layout.tall - 66)
-    fact = Fact(f"{said}, {text}",
-                more=text_of("pipe.takes",
-                    seconds=duration(layout.data_path.seconds[kind])))  # fmt: skip
+    takes = text_of("pipe.takes", seconds=duration(layout.data_path.seconds[kind]))
+    fact = Fact(f"{said}, {text}", more="" if layout.asked else takes)
     if wanted > thick:  # it is thicker than the picture
         for edge in (y - thick / 2, y + thick / 2):
             yield Rule(y=edge, span=span, look="before thin", crossed=True)

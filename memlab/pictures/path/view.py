@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from memlab import hardware
 from memlab.clocks.streams import COMPUTE
-from memlab.errors import InputError, real_number, shorten
+from memlab.errors import InputError, real_number, shorten, true_or_false
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
@@ -197,9 +197,16 @@ class DataPathView(SteadyView[DataPath]):
         check=lambda given: real_number("moment, in seconds,", given, 0.88, 0.0),
         follows=["network", "batch", "image", "device"],
     )  # fmt: skip
+    asked = Setting[bool](
+        doc="whether it asks which part takes longest, and shows no time", default=False,
+        check=lambda given: true_or_false("asked", given), stays=True,
+    )  # fmt: skip
     chosen: Setting[str] = Setting(
         doc="the letter of the batch that is in focus", default="", argument=False, code="never"
     )
+
+    def help(self) -> str:
+        return text_of("help_asked") if self.state.asked else super().help()
 
     def study(self, now: State) -> DataPath:
         network = _sized(now.network, now.image)
@@ -216,14 +223,17 @@ class DataPathView(SteadyView[DataPath]):
         return now.replace(moment=None, chosen="")
 
     def test_state(self, now: State) -> str:
-        data_path = self.rows_of(now)
-        return "|".join(map(str, (
-            now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment,
-            f"{data_path.path.images_per_second:.3f}", f"{data_path.path.waits:.4f}",
+        path = self.rows_of(now).path
+        settings = now.network.name, now.batch, now.buffers, now.disk, now.link, now.augment
+        told = () if now.asked else (
+            f"{path.images_per_second:.3f}", f"{path.waits:.4f}",
             f"{self._path_layout(self.scene()).now:.6f}", now.chosen,
-        )))  # fmt: skip
+        )  # fmt: skip
+        return "|".join(map(str, (*settings, *told)))
 
     def says(self, scene: PageState) -> str:
+        if scene.now.asked:
+            return f"{text_of('title.asked').replace('*', '')} {text_of('see.asked')}"
         data_path, layout = self.rows_of(scene.now), self._path_layout(scene)
         sentences = (
             []
@@ -236,6 +246,8 @@ class DataPathView(SteadyView[DataPath]):
         return f"{data_path.title}. {data_path.sentences[0]}"
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
+        if now.asked:
+            return None
         layout = self._path_layout(self.scene())
         if name == "moment":
             step = min(max(int(real_number("moment", value, 0)), 0), 999)
@@ -250,6 +262,8 @@ class DataPathView(SteadyView[DataPath]):
 
     def compose(self, scene: PageState) -> Page:
         layout, data_path = self._path_layout(scene), self.rows_of(scene.now)
+        if scene.now.asked:
+            return self._asking(layout, scene)
         heads, rows = data_path.table(layout.time.x.last)
         blocks: list[PageBlock] = [
             Paragraphs([emphasized(data_path.finding)], 20),
@@ -263,13 +277,26 @@ class DataPathView(SteadyView[DataPath]):
         ]
         return Page(data_path.title, blocks, layout.width, self.says(scene), titled=False)
 
+    def _asking(self, layout: PathLayout, scene: PageState) -> Page:
+        """Return the page while times are a question: the stations alone."""
+        question = text_of("title.asked")
+        blocks: list[PageBlock] = [
+            Paragraphs([emphasized(question)], 20),
+            Paragraphs([text_of("see.asked")], 13, gap=3),
+            stations(layout),
+            Paragraphs(layout.data_path.notes, 11, dim=True, gap=6),
+            Paragraphs(layout.data_path.lines(layout.now)[:1], drawn=False, gap=1),
+        ]
+        title = question.replace("*", "")
+        return Page(title, blocks, layout.width, self.says(scene), titled=False)
+
     def _path_layout(self, scene: PageState) -> PathLayout:
         """Return the layout of the path on a page, at the chosen moment and with the batch in
         focus."""
         data_path, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return PathLayout(data_path, now.room, before, chosen, now.moment, scene.width)
+        return PathLayout(data_path, now.room, before, chosen, now.moment, scene.width, now.asked)
 
 
 path = maker(DataPathView)
