@@ -98,7 +98,7 @@ def best(n: Numbers) -> Truth:
     every = Fraction(chains.held(plan(training_step(chains.alike(layers), "sgd")), source=True))
     causes = [
         Mistake("half_kept", Fraction(layers + 1, layers // 2 + 2)),
-        Mistake("stored_alone", Fraction(layers + 1, layers // k + 1)),
+        *(Mistake("stored_alone", alone) for alone in _checkpoints_alone(layers, k)),
         Mistake("one_kept", Fraction(layers + 1)),
         Mistake("no_fewer", Fraction(1)),
     ]
@@ -107,6 +107,17 @@ def best(n: Numbers) -> Truth:
     told = {"held": held // ALIKE, "k": k, **peaks}
     figures = planned(every / held), measured(every / seen)
     return Truth(every / held, figures, tuple(distinct_causes(every / held, causes)), told)
+
+
+def _checkpoints_alone(layers: int, k: int) -> list[Fraction]:
+    """Return the factors that people get who count the checkpoints only: with the input among
+    them, without it, and with it among all feature maps alone."""
+    checkpoints = layers // k
+    return [
+        Fraction(layers + 1, checkpoints + 1),
+        Fraction(layers, checkpoints),
+        Fraction(layers + 1, checkpoints),
+    ]
 
 
 @topic("08.hundred", AnswerKind.CHOICE, {"layers": 100}, None, options=("lower", "half", "plain"),
