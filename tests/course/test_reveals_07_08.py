@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+from memlab.assemble.step import training_step
+from memlab.clocks import roofline
+from memlab.lesson import chains
+from memlab.lesson.card_question import topics
+from memlab.lesson.content.lesson_08 import SAMPLES
 from memlab.pictures.memory.view import is_small
+from memlab.pictures.recompute import Schedules
+from memlab.pictures.values.number_text import three_digits
 from memlab.strings import get
 from tests.course.revealed import revealed
 from tests.pictures.shown import drawn
@@ -65,6 +73,37 @@ def test_the_frontier_has_the_guess_and_the_percents_of_the_answer() -> None:
         percents = (f"{turn.truth.seen[key]} %" for key in ("part", "whole"))
         assert all(percent in view.rows.title for percent in percents)
         assert view.guess == turn.guess
+
+
+def test_the_stages_that_run_again_hold_more_bytes_for_their_work_than_the_others() -> None:
+    for turn, view in shown("08.half"):
+        every, again = view.rows.all, view.rows.half.again
+        assert view.rows.ringed is view.rows.half
+        assert str(again[0]) in turn.truth.seen["again"]
+        bytes_for_work = [held(every, again), held(every, range(1, every.stages + 1))]
+        assert bytes_for_work[0] > bytes_for_work[1]
+        half = every.stages // 2
+        early, late = range(1, half + 1), range(half + 1, every.stages + 1)
+        assert held(every, early) > 1.2 * held(every, late)
+
+
+def held(every: Schedules, stages: Iterable[int]) -> float:
+    """Bytes of feature maps that some stages write for each second of their forward."""
+    ops = [every.step.ops[i] for n in stages for i in every.cuts.parts[n - 1].forward]
+    written = (tensor.storage for op in ops for tensor in op.writes.values())
+    seconds = sum(roofline.seconds(op, every.batch) for op in ops)
+    return sum(storage.size.at(every.batch) for storage in written) / seconds
+
+
+def test_a_segment_as_long_as_the_chain_and_k_1_save_nothing_and_take_more_time() -> None:
+    topic = topics()["08.hundred"]
+    seen = topic.truth(topic.first).seen
+    layers = topic.first["layers"]
+    every = Schedules(training_step(chains.alike(layers)), SAMPLES)
+    for k in (1, layers):
+        wave = every.keeping(k)
+        assert wave.peak == every.plain.peak
+        assert (three_digits(wave.peak), every.more(wave)) == (seen["peak"], seen["more"])
 
 
 def test_each_stage_is_recomputed() -> None:
