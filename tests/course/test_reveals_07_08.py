@@ -9,8 +9,9 @@ import pytest
 
 from memlab.assemble.step import training_step
 from memlab.clocks import roofline
-from memlab.lesson import chains
-from memlab.lesson.card_question import topics
+from memlab.course.reveals import picture_of
+from memlab.lesson import chains, sentences
+from memlab.lesson.card_question import Attempt, topics
 from memlab.lesson.content.lesson_08 import SAMPLES
 from memlab.pictures.memory.view import is_small
 from memlab.pictures.recompute import Schedules
@@ -38,6 +39,7 @@ def test_the_readers_of_each_layer_are_drawn() -> None:
 
 def test_four_bars_have_the_ratios_of_the_answer() -> None:
     for turn, view in shown("07.both"):
+        assert not view.training
         _, _, freed, both = view.rows.ways
         for way, said in ((freed, "reused"), (both, "both")):
             assert f"{float(view.rows.smaller(way)):.2f}" == turn.truth.seen[said]
@@ -50,6 +52,24 @@ def test_the_map_has_the_fault_of_the_question_and_what_came_of_it() -> None:
         lines = [line[0] for line in view.now_["shown"]["lines"]]
         silent = get("addresses.run.silent")
         assert (silent in lines) == (turn.truth.value == "gradients")
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize(
+    ("fault", "at", "readers"),
+    [
+        ("backward", 12, "backward of conv2 (13) and backward of relu1 (14)"),
+        ("forward", 3, "sum (5), backward of conv2 (13) and backward of relu1 (14)"),
+    ],
+)
+def test_the_operations_of_a_fault_are_told(fault: str, at: int, readers: str) -> None:
+    topic = topics()["07.address"]
+    numbers = {**topic.first, "fault": fault}
+    turn = Attempt(topic, numbers, truth=topic.truth(numbers), revealed=True)
+    written = f"Operation {at} writes over 'relu1'. It is read afterwards by {readers}."
+    assert written in sentences.finding(turn)[0]
+    view = picture_of("07.address")(turn)
+    assert f"both are in memory at operation {at}." in view.text()
 
 
 @pytest.mark.measures
