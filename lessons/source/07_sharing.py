@@ -4,11 +4,10 @@
 # 45 minutes. Needs: [02 A whole network](02_network.ipynb).
 
 # %%
-import memlab
-from memlab import lesson, views, zoo
+from memlab import lesson, network, views
 
-tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
-views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
+net = network("tiny", features=3).linear(4, bias=False).relu().linear(2, bias=False).squared_error()
+views.memory(net, 8, "sgd", networks=(), largest=8, height=157, only=("batch", "training"))
 
 # %% [markdown]
 # Set **Step** to inference: which operation is now the last reader of `relu1`? A bar is a block of
@@ -96,6 +95,9 @@ lesson.change("07.packed").guess("between").reveal()
 # Now a real step. Its arena is allocated, and every tensor is written at its address:
 
 # %%
+import memlab
+from memlab import zoo
+
 step = memlab.in_place(memlab.training_step(zoo.mnist_cnn(), "sgd").keep("gradients"))
 packed = memlab.place(step, 32)
 right = memlab.run(step, 32, placement=packed)
@@ -122,7 +124,7 @@ lesson.predict("07.address").guess("stops").revise("gradients").reveal()
 # operation; it is the sum of all blocks that are in memory there:
 
 # %%
-plan = memlab.plan(memlab.training_step(tiny, "sgd"))
+plan = memlab.plan(memlab.training_step(net, "sgd"))
 found = plan.peak_at(8)
 print(f"{found.nbytes} B in {found.row.name}:")
 print(" + ".join(f"{entry.size.at(8)}" for entry in plan.alive(found.index)))

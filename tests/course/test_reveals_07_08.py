@@ -68,7 +68,9 @@ def test_the_operations_of_a_fault_are_told(fault: str, at: int, readers: str) -
     turn = Attempt(topic, numbers, truth=topic.truth(numbers), revealed=True)
     written = f"Operation {at} writes over 'relu1'. It is read afterwards by {readers}."
     assert written in sentences.finding(turn)[0]
-    view = picture_of("07.address")(turn)
+    picture = picture_of("07.address")
+    assert picture is not None
+    view = picture(turn)
     assert f"both are in memory at operation {at}." in view.text()
 
 

@@ -263,7 +263,7 @@ def address(n: Numbers) -> Truth:
     same = right.loss == other.loss
     answer = ("gradients" if differ else "same") if same else "loss"
     loss = strings.get(f"ask.07.address.loss_{'same' if same else 'other'}")
-    told = {"arrays": len(wrong), "wrong": sum(map(bool, wrong.values()))}
+    told: dict[str, object] = {"arrays": len(wrong), "wrong": sum(map(bool, wrong.values()))}
     told |= {"loss": loss, "differ": f"{differ:,}", "count": f"{count:,}"}
     return Truth(answer, seen={**_victims(step, n["fault"]), **told})
 
