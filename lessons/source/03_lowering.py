@@ -9,10 +9,11 @@ from memlab import lesson, units, views
 views.shifted_copies("vgg16", "conv3_2", step=1, free=False, only=("step",))
 
 # %% [markdown]
+# Move **Copies written** one step at a time. Then click a pixel: in how many copies is it?
+#
 # To compute one output value, a convolution needs all values in its window, here 3·3. Lowering
-# (im2col) writes each window as a column of a matrix. Then each row of the matrix is a copy of the
-# whole picture, shifted. Move **Copies written** one step at a time. Then click a pixel: in how
-# many copies is it?
+# (im2col) writes each window as a column of a matrix. Then each row of the matrix is a shifted copy
+# of the picture.
 #
 # You will be able to
 #
@@ -60,6 +61,8 @@ lesson.predict("03.stride").guess(9, because="still 9 places in the window").rev
 
 # %% [markdown]
 # ## How much is copied in a whole network?
+#
+# A window of 1·1 with stride 1 needs no copy: its matrix is the input. Count it too.
 
 # %%
 lesson.predict("03.whole")
@@ -106,8 +109,7 @@ direct = memlab.run(step, batch=1, x=image[None], parameters={"conv.weight": w})
 print(product.shape, "largest difference:", abs(product - direct.reshape(64, -1)).max())
 
 # %% [markdown]
-# The matrix product can also be computed in parts: one tile of output places after the
-# other.<sup>G4</sup>
+# The product can also be computed in parts: one tile of output places after the other.<sup>G4</sup>
 
 # %%
 lesson.predict("03.tile")
@@ -116,9 +118,9 @@ lesson.predict("03.tile")
 lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# In the picture under the answer, follow the line from right to left. The workspace falls. Does the
-# time fall too? Two points copy no input value: which of them is fast? A text says that direct
-# convolution is slow, so it is lowered.<sup>A14</sup> Which point does it mean?
+# In the picture, follow the line from right to left. The workspace falls. Does the
+# time fall too? A text says that direct convolution is slow, so it is lowered.<sup>A14</sup> Which
+# point does it mean? It means `direct`. `offsets` copies nothing either, and is fast.
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
 # [is more workspace faster?](appendix/workspace.ipynb)
@@ -183,7 +185,7 @@ lesson.predict("03.case").guess("copy").revise("same").reveal()
 #   stride 1 needs no copy.
 # - The copies take B·C·k²·Ho·Wo·4 bytes. They are workspace: those of a layer live in 1 operation.
 # - The copies are made for one matrix product. They need not exist together, or at all: a tile or
-#   an offset table gives the same result with a small part of the workspace.
+#   an offset table gives the same result with less workspace.
 #
 # Next: [04 Lowering on CUDA](04_cuda.ipynb), which is optional, or
 # [05 Mini-batch and vectors](05_vectors.ipynb).

@@ -11,9 +11,9 @@ views.warp_memory("vgg16", "conv1_2", order="row", only=("stride", "warp"))
 
 # %% [markdown]
 # On a GPU, the 32 **threads** of a warp access memory at the same moment. The memory moves whole
-# sectors (framed), even if a thread needs only one value of a sector (filled). Move **Warp**
-# through one row of the output: when do its loads move more bytes? Then set **Stride** to 2: how
-# many of the moved bytes are used?
+# sectors (framed), even if a thread needs only one value of a sector (filled). Move **Warp**: the
+# slider goes through one output row for kx = 0, then kx = 1, then kx = 2. For which kx do the loads
+# move more bytes? Then set **Stride** to 2: how many of the moved bytes are used?
 #
 # You will be able to
 #
@@ -103,9 +103,10 @@ lesson.predict("04.tile").guess(16, because="a tile has 16 values").revise(4).re
 
 # %%
 print(counted_product.source())
-print("loads of each value:", {T: counted_product.loads(8, T) for T in (1, 2, 4)})
 
 # %% [markdown]
+# The block waits first until both tiles are full, then until no thread needs them any more.
+#
 # Lesson 03 made the copy smaller, one tile at a time. Here `b` is still the whole matrix.
 
 # %%
@@ -115,18 +116,18 @@ lesson.predict("04.left")
 lesson.predict("04.left").guess("tiles").revise("none").reveal()
 
 # %% [markdown]
-# ## Exercise: a kernel of your own
-#
-# **Worked.** A warp along a row of `conv1_2`. **Shapes:** its 32 threads have the same c, ky, kx
-# and oy. **Bytes:** their loads are 4 B apart:
+# The kernel above, with tiles of 1·1, 2·2 and 4·4, counted its loads of each value:
 
 # %%
-loads = views.warp_memory("vgg16", "conv1_2").rows.row.load.addresses
-print(f"bytes {loads[0]} to {loads[-1]}: sectors {loads[0] // 32} to {loads[-1] // 32}")
+print({T: counted_product.loads(8, T) for T in (1, 2, 4)})
 
 # %% [markdown]
-# These are 5 sectors of 32 B. With kx = 0 and padding 1, the loads begin 4 B before byte 128, where
-# a sector begins. So they touch one more sector.
+# ## Exercise: a kernel of your own
+#
+# **Worked.** Thread 300 of `conv1_2`. **Shapes:** the output is 224·224, so `ox = 300 % 224` is 76,
+# `oy = 300 // 224` is 1, and c, ky and kx are 0. The padding is 1, so it reads row 0 and column 75.
+# **Bytes:** it loads 4 B and stores 4 B. With kx = 0, the loads of its warp begin 4 B before a
+# sector, and with kx = 2 they begin 4 B after: they touch 5 sectors. With kx = 1 they touch 4.
 # **Lifetime:** a tile lives as long as its block, and the matrix as long as its operation.
 # **Peak:** tiles are on the chip, so they never count for the peak.
 #
@@ -205,4 +206,10 @@ lesson.predict("04.case").guess("no").revise("sixth").reveal()
 # Next: [05 Mini-batch and vectors](05_vectors.ipynb). What does a larger batch buy?
 
 # %% tags=["numbers"]
-{"200,704 B": "4 * 224 * 224"}
+{
+    "200,704 B": "4 * 224 * 224",
+    "224": "zoo.vgg16().by_name['conv1_2'].shape[1]",
+    "300": "zoo.vgg16().by_name['conv1_2'].shape[1] + 76",
+    "76": "300 % 224",
+    "75": "300 % 224 - 1",
+}

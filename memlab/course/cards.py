@@ -411,30 +411,31 @@ def _guess_controls(turn: Attempt, entered: str) -> list[Control]:
         example = strings.get("card.control.example.amount")
         return [Control("text", "guess", label, entered, placeholder=example)]
     guess = _readable(topic, entered)
-    spoken_value = sentences.times_of(guess.text) if guess else strings.get("card.control.unset")
+    unset = strings.get("card.control.unset")
+    spoken_value = sentences.number_text(guess.text, topic.kind) if guess else unset
     slider = Control("range", "guess", label, _slider_place(topic, guess), least=0,
                      most=len(topic.stops) - 1, spoken=spoken_value, unset=guess is None,
                      ends=(topic.stops[0], topic.stops[-1]))  # fmt: skip
-    exact = strings.get("card.control.times_exact")
+    exact = strings.get(f"card.control.{topic.kind}_exact")
     return [slider, Control("text", "exact", exact, entered, beside=True)]
 
 
 def _control_value(topic: Question, name: str, value: Any) -> str:
     """Return the value that a control sent as text, as if the guess had been typed."""
-    if topic.kind is AnswerKind.TIMES and name == "guess":
+    if topic.kind in (AnswerKind.TIMES, AnswerKind.COUNT) and name == "guess":
         return topic.stops[stop(name, value, 0, len(topic.stops) - 1)]
     return "" if value is None else str(value)
 
 
 def _slider_place(topic: Question, guess: Guess | None) -> float:
-    """Return the position of a ratio on its slider; the middle before anything is entered, as a
-    start at 1 would suggest an answer."""
+    """Return the position of a ratio or a count on its slider; the middle before anything is
+    entered, as a start at 1 would suggest an answer."""
     stops = [Fraction(end) for end in topic.stops]
     return len(stops) // 2 if guess is None else among(stops, guess.value)
 
 
 def _readable(topic: Question, entered: str) -> Guess | None:
-    """Return the entered guess if it is an amount or a ratio that can be read; None otherwise."""
+    """Return the entered guess if it is a number that can be read; None otherwise."""
     try:
         reading = topic.read(entered) if entered else None
     except InputError:
@@ -594,8 +595,10 @@ def _bar(origin: str, value: Fraction, text: str, name: str, kind: AnswerKind) -
 def _chart(figures: list[LabelledBar], kind: AnswerKind, width: float) -> Chart:
     """Return a chart of all bars on one axis."""
     longest = ceil(max(bar.value for bar in figures))
-    times = kind is AnswerKind.TIMES
-    scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
+    scale: Scale = bytes_over(longest, TIGHT)
+    if kind is not AnswerKind.AMOUNT:
+        times = kind is AnswerKind.TIMES
+        scale = counts_over(longest, *(("x", THOUSAND) if times else ()))
     sentences_of_bars = [f"{bar.name}: {bar.label}" for bar in figures]
     room = 0.4 * width
     short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in figures]

@@ -176,7 +176,8 @@ class CourseCase:
         """Finding of the lesson's own row in images that fit."""
         values = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
         if self.own.technique.result == OTHER:
-            return text_of("fit.other", **values, most=f"{row('02').fits(self.card):,}")
+            return text_of("fit.other", **values | {"images": self.own.technique.images},
+                           most=values["images"])  # fmt: skip
         before = f"{self.before.fits(self.card):,}" if self.before else ""
         alike = self.before and before == values["images"]
         key = "alike" if alike else "before" if before else "first"

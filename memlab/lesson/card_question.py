@@ -34,6 +34,9 @@ class AnswerKind(StrEnum):
     """A number of bytes with its unit."""
     TIMES = "times"
     """A ratio, typed or chosen on a slider with given stops."""
+    COUNT = "count"
+    """A whole number of things, typed or chosen on a slider with given stops. Only the exact number
+    is right."""
     CHOICE = "choice"
     """One of several options, each wrong one with its own diagnosis."""
 
@@ -67,9 +70,9 @@ class RevealBar(NamedTuple):
 class Truth:
     """True answer to a question on some numbers.
 
-    ``value`` is in bytes, a ratio, or the name of an option. ``figures`` are the bars shown beside
-    the guess; ``causes`` are the mistakes that explain wrong guesses; ``seen`` are the values that
-    the sentence of the reveal names.
+    ``value`` is in bytes, a ratio, a count, or the name of an option. ``figures`` are the bars
+    shown beside the guess; ``causes`` are the mistakes that explain wrong guesses; ``seen`` are the
+    values that the sentence of the reveal names.
     """
 
     value: Fraction | str
@@ -84,13 +87,13 @@ class Question:
 
     It is asked on the numbers ``first``, then on those that ``draw`` draws, if it has one.
     ``truth`` computes the true answer from the numbers. ``options`` are the choices; ``stops`` are
-    the values that the slider of a ratio stops at, and ``decimals`` is the number of decimals asked
-    for. ``words`` turns numbers into the values that texts name. ``near`` is False where a guess
-    cannot be close to the truth, nor some factor too large: an address. ``counted`` marks a number
-    of things, where only the exact number is right. ``gives`` are phrases and formulas that would
-    give the answer away above the card, and ``shows`` settings of a live view that would.
-    ``seconds`` is about the time that the answer and what follows it take on two cores; 0 stands
-    for less than 2.
+    the values that the slider of a ratio or a count stops at, and ``decimals`` is the number of
+    decimals asked for. ``words`` turns numbers into the values that texts name. ``near`` is False
+    where a guess cannot be close to the truth, nor some factor too large: an address. ``counted``
+    marks a ratio that is whole, where only the exact number is right. ``gives`` are phrases and
+    formulas that would give the answer away above the card, and ``shows`` settings of a live view
+    that would. ``seconds`` is about the time that the answer and what follows it take on two cores;
+    0 stands for less than 2.
 
     A question of an instructor's own carries its ``texts``, by the keys that those of memlab have
     in ``memlab/strings`` below ``ask.<name>``; ``variable`` is what its texts call the card.
@@ -125,7 +128,7 @@ class Question:
     @property
     def rule(self) -> DistanceRule:
         """Rule for the distance of a guess from its truth."""
-        if self.counted or not self.near:
+        if self.kind is AnswerKind.COUNT or self.counted or not self.near:
             return DistanceRule.COUNT
         return DistanceRule.FACTOR if self.kind is AnswerKind.TIMES else DistanceRule.AMOUNT
 
@@ -133,8 +136,8 @@ class Question:
         """Return the guess that was typed or chosen.
 
         Args:
-            given: an amount of memory, a ratio or the name of an option, by the ``kind`` of the
-                question.
+            given: an amount of memory, a ratio, a whole number or the name of an option, by the
+                ``kind`` of the question.
 
         Raises:
             InputError: ``given`` is no answer of this kind.
@@ -143,6 +146,8 @@ class Question:
             return guesses.amount(given)
         if self.kind is AnswerKind.TIMES:
             return guesses.times(given, self.decimals)
+        if self.kind is AnswerKind.COUNT:
+            return guesses.count(given)
         if not isinstance(given, str):
             raise InputError(_("a guess is one of {options}, got {given}.",
                                options=", ".join(self.options), given=shorten(given)))  # fmt: skip

@@ -84,14 +84,14 @@ def option(turn: Attempt, name: str) -> str:
 
 
 def given(turn: Attempt) -> str:
-    """Return the guess for display: an option by its text, a ratio as ``"9 times"``, an amount as
-    typed."""
+    """Return the guess for display: an option by its text, a ratio as ``"9 times"``, an amount or a
+    count as typed."""
     return _answer(turn, turn.typed)
 
 
 def revised(turn: Attempt) -> str:
     """Return the revision for display: an option by its text, a ratio as ``"9 times"``, an amount
-    as typed."""
+    or a count as typed."""
     return _answer(turn, turn.retyped)
 
 
@@ -100,7 +100,12 @@ def _answer(turn: Attempt, typed: str) -> str:
         return strings.get("card.none")
     if turn.topic.kind is AnswerKind.CHOICE:
         return option(turn, typed).rstrip(STOPS)
-    return times_of(typed) if turn.topic.kind is AnswerKind.TIMES else typed
+    return number_text(typed, turn.topic.kind)
+
+
+def number_text(typed: str, kind: AnswerKind) -> str:
+    """Return a number as it was typed, a ratio with the word for times."""
+    return times_of(typed) if kind is AnswerKind.TIMES else typed
 
 
 def reveal(turn: Attempt) -> list[str]:
@@ -205,9 +210,16 @@ def diagnosis(turn: Attempt, verdict: GuessVerdict, typed: str | None = None) ->
         return _wrong(turn, typed) or strings.get("card.hint.choice", text="").rstrip()
     if verdict.cause is None:
         return _unexplained_text(turn, verdict)
-    return strings.get(
-        "card.verdict.cause", off=distance_text(verdict.ratio), cause=_cause(turn, verdict.cause)
-    )
+    cause = _cause(turn, verdict.cause)
+    return strings.get("card.verdict.cause", off=_off(turn, verdict), cause=cause)
+
+
+def _off(turn: Attempt, verdict: GuessVerdict) -> str:
+    """Return how far off a guess is in words: a count only on which side, anything else also how
+    many times."""
+    if turn.topic.kind is AnswerKind.COUNT:
+        return _hint_side(turn, verdict.ratio, Fraction(1))
+    return distance_text(verdict.ratio)
 
 
 def _wrong(turn: Attempt, typed: str) -> str:
@@ -228,7 +240,7 @@ def _unexplained_text(turn: Attempt, verdict: GuessVerdict) -> str:
         return strings.get("card.verdict.other", think=think)
     if verdict.close or not verdict.ratio:
         return strings.get(f"card.verdict.{'counted' if verdict.close else 'zero'}")
-    return strings.get("card.verdict.far", off=distance_text(verdict.ratio), think=think).strip()
+    return strings.get("card.verdict.far", off=_off(turn, verdict), think=think).strip()
 
 
 # -- the diagnosis alone, from which no answer follows ------------------------------------------
@@ -346,9 +358,12 @@ def origin(turn: Attempt) -> str:
 
 
 def amount(value: Fraction, kind: AnswerKind) -> str:
-    """Return a number of bytes with every digit, from 1,000 on also with three; or a ratio."""
+    """Return a number of bytes with every digit, from 1,000 on also with three; or a ratio, or a
+    count."""
     if kind is AnswerKind.TIMES:
         return times_of(number(value))
+    if kind is AnswerKind.COUNT:
+        return number(value)
     nbytes = round(value)
     return units.exact(nbytes) + (f" = {three_digits(nbytes)}" if nbytes >= 1000 else "")
 

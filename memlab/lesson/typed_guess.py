@@ -160,6 +160,25 @@ def times(given: object, decimals: int = 0) -> Guess:
     return Guess(text + padded, number.value, half)
 
 
+def count(given: object) -> Guess:
+    """Return a guess at a number of things from what was typed.
+
+    Args:
+        given: a whole number, ``49``, ``"7·7"`` or ``"seven"``.
+
+    Raises:
+        InputError: ``given`` is no whole number.
+    """
+    typed = printed(given)
+    if isinstance(given, float) and given.is_integer():
+        typed = f"{given:.0f}"
+    number = None if isinstance(given, bool) else _number(_cleared_text(typed))
+    if number is None or number.value.denominator > 1:
+        raise InputError(_("{given} is no whole number; give one such as 7 or 1,024.",
+                           given=shorten(typed)))  # fmt: skip
+    return Guess(_exact_text(number.value), number.value, _computed_half(number.value))
+
+
 # -- how numbers are written ----------------------------------------------------------------------
 
 

@@ -30,9 +30,9 @@ from memlab.pictures.draw.theme import SHAPES, paint
 from memlab.pictures.live.setting import Range, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.values.cache import RecentResults
 from memlab.pictures.values.number_text import MOST, three_digits
-from memlab.pictures.values.step_recipe import of_network
 from memlab.pictures.values.study import Study
 from memlab.techniques.no_reuse import no_reuse
 
@@ -367,7 +367,7 @@ class GraphicsCards(View[StepInCards]):
     name, made_by = "graphics_cards", "graphics_cards"
     positional = ("network", "batch")
 
-    network = of_network(default="resnet50", fixed=True)
+    network = network_setting(default="resnet50", fixed=True)
     batch = Range(
         1, lambda now: now.most, doc="the images of one step", default=lambda now: now.most,
         box=True, code="always",

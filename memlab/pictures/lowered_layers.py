@@ -22,6 +22,7 @@ from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.live.setting import Checkbox, Range, State
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
     MOST,
@@ -32,7 +33,6 @@ from memlab.pictures.shifted_copies.lowering import (
     lowered_bytes,
     times,
 )
-from memlab.pictures.values.step_recipe import of_network
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
@@ -119,7 +119,7 @@ class LoweredLayers(View[LoweredBytes]):
     name, made_by, widest = "layers", "lowered_layers", 820
     positional = ("network", "batch")
 
-    network = of_network(default="resnet50", fixed=True)
+    network = network_setting(default="resnet50", fixed=True)
     batch = Range(1, MOST, doc="the mini-batch size", default=32, stops=BATCHES, code="always")
     numbers = Checkbox(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 

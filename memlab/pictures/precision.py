@@ -30,8 +30,9 @@ from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always, never
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.memory.step_memory import StepMemory
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.values.number_text import figure, percent, three_digits, three_digits_of_sum
-from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of, of_network
+from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of
 from memlab.step.fp32_tiles import COMPUTED, operands
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -447,7 +448,7 @@ class FormatsByRole(SteadyView[Precision]):
     positional = ("what", "batch", "optimizer")
     picture_keys = KEYS
 
-    what = of_network(default="resnet50", stays=True)
+    what = network_setting(default="resnet50", stays=True)
     start_from = Select(
         STARTS,
         doc='the formats to start from: ``"fp32"``, ``"mixed fp16"`` or ``"bf16"``',

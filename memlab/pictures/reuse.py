@@ -23,8 +23,9 @@ from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import ByName, Checkbox, NumberBox, State
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.values.number_text import ratio, three_digits
-from memlab.pictures.values.step_recipe import network_of, of_network
+from memlab.pictures.values.step_recipe import network_of
 from memlab.pictures.values.study import Study
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -142,7 +143,7 @@ class ReusedMemory(View[FourWays]):
     name, made_by = "reuse", "reuse"
     positional = ("network", "batch")
 
-    network = of_network(
+    network = network_setting(
         ByName,
         options=lambda now: {name: network_of(name).title for name in NETWORKS},
         default="resnet50",

@@ -31,8 +31,9 @@ from memlab.pictures.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
 from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import StackPart
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.values.number_text import ratio, three_digits
-from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of, of_network
+from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of
 from memlab.step.tensor import Role
 
 COLUMNS, CHANNELS = SOURCES = "columns", "channels"
@@ -358,7 +359,7 @@ class FilledVectors(View[Vectors]):
     }
     picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape")
 
-    network = of_network(ByName, options=_networks, default="resnet50", place="more")
+    network = network_setting(ByName, options=_networks, default="resnet50", place="more")
     batch = Range(
         1, MOST, doc="the mini-batch size", default=1, stops=STOPS, box=True, code="always"
     )

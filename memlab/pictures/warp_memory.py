@@ -32,8 +32,8 @@ from memlab.pictures.draw.table import LINES, Below, PageBlock, Paragraphs, Side
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.shifted_copies.lowering import conv, find
-from memlab.pictures.values.step_recipe import of_network
 from memlab.step.tensor import Role
 
 WARP = 32
@@ -204,6 +204,17 @@ class Warp:
         threads = [text_of("thread", **{n: getattr(end, n) for n in names}) for end in ends]
         told = " ".join([*threads, *filter(None, [self.idle])])
         return [text_of("which", order=order, number=f"{self.number:,}", costs=costs), told]
+
+    @property
+    def place(self) -> str:
+        """Values of the lowered matrix of a warp along a row: ``'Channel 0, ky 0, kx 1, ...'``;
+        empty for a warp down a column, where they differ."""
+        first, last = self.threads[0], self.threads[-1]
+        if self.order == COLUMN:
+            return ""
+        values = {"c": first.c, "ky": first.ky, "kx": first.kx, "row": first.oy, "last": last.oy}
+        places = {"first": min(t.ox for t in self.threads), "end": max(t.ox for t in self.threads)}
+        return text_of("place" if first.oy == last.oy else "places", **values, **places)
 
     @property
     def idle(self) -> str:
@@ -431,7 +442,7 @@ class WarpMemory(View[Warps]):
     name, made_by, widest = "warp", "warp_memory", 820
     positional = ("network", "layer")
 
-    network = of_network(default="vgg16", fixed=True)
+    network = network_setting(default="vgg16", fixed=True)
     layer = Setting[str](
         doc="the name of a convolution in it", default="conv1_2", fixed=True, code="plain"
     )
@@ -445,7 +456,7 @@ class WarpMemory(View[Warps]):
         0,
         lambda now: _warps(now).last,
         doc="its number, counted from 0; in each order one that no padding reaches if not given",
-        default=None,
+        default=lambda now: _warps(now).orders[now.order].number if now.order else None,
         stops=lambda now: near(_warps(now).node),
         at=lambda now: _warps(now).row.number,
         box=True,
@@ -481,6 +492,7 @@ class WarpMemory(View[Warps]):
         blocks = [
             Paragraphs([[(warps.headline, True)]], 20, told=False, gap=3),
             Paragraphs(text_of("see"), 13, told=False),
+            *_place(warps),
             _sides(scene.width, [_side(warps, was, name) for name in SIDES]),
             *_idle(warps),
             Paragraphs([warps.sentences[0], *paragraphs], drawn=False),
@@ -496,6 +508,13 @@ warp_memory = maker(WarpMemory)
 def _sides(width: float, sides: list[PageBlock]) -> PageBlock:
     """Return loads and stores beside each other, or below each other on a narrow page."""
     return SideBySide([(side, 1) for side in sides]) if width >= NARROW else Below(sides)
+
+
+def _place(warps: Warps) -> Iterator[PageBlock]:
+    """Yield the sentence on the values of the warp, where one order is shown and it has one."""
+    warp, *others = warps.shown.values()
+    if warp.place and not others:
+        yield Paragraphs([[(warp.place, True)]], 14, told=False, gap=10)
 
 
 def _idle(warps: Warps) -> Iterator[PageBlock]:

@@ -18,7 +18,7 @@ NAMES = sorted(path.name for path in Path(build.LESSONS).glob("[0-9]*.ipynb"))
 LESSONS = NAMES if os.environ.get(EVERY) else NAMES[:1]
 PATIENCE = 180_000
 """Milliseconds: some answers measure."""
-TYPED = {AnswerKind.AMOUNT: "12.8 MB", AnswerKind.TIMES: "7"}
+TYPED = {AnswerKind.AMOUNT: "12.8 MB", AnswerKind.TIMES: "7", AnswerKind.COUNT: "7"}
 FINISHED = """() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === "idle"
     && jupyterapp.shell.currentWidget.model.sharedModel.cells
         .every(cell => cell.executionState !== "running")"""

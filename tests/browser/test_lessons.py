@@ -151,7 +151,7 @@ class Learner:
         """A guess by keys, whatever the control is; most are wrong."""
         if kind in TYPED:
             self.page.keyboard.type(TYPED[kind][again])
-        elif kind is AnswerKind.TIMES:
+        elif kind in (AnswerKind.TIMES, AnswerKind.COUNT):
             self.press(*["ArrowLeft" if again else "ArrowRight"] * 4)
         else:
             self.press("Space", *["ArrowDown"] * again)

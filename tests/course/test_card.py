@@ -95,6 +95,10 @@ def times(ask):
     return ask(AnswerKind.TIMES, Fraction(9, 4), stops=("0.25", "0.5", "1", "2", "4"))
 
 
+def count(ask):
+    return ask(AnswerKind.COUNT, Fraction(49), stops=("1", "7", "49", "1024"))
+
+
 def choice(ask):
     return ask(AnswerKind.CHOICE, "two", options=("one", "two"))
 
@@ -318,6 +322,21 @@ def test_a_slider_over_stops_and_a_box_for_what_lies_between(ask):
     assert control(view, "guess")["spoken"] == "not set yet"
     send(view, event("exact", "2.25"), event("lock"))
     assert labels(card).count("2.25 x") == 3
+
+
+def test_a_count_has_a_slider_and_no_word_for_times(ask):
+    card = count(ask)
+    view = views.prediction_card(card)
+    slider = control(view, "guess")
+    assert (slider["label"], slider["ends"]) == ("Your guess", ("1", "1024"))
+    send(view, event("guess", 1))
+    assert (control(view, "exact")["value"], control(view, "guess")["spoken"]) == ("7", "7")
+    assert "is no whole number" in send(view, event("exact", "7.5"))["error"]
+    assert not send(view, event("exact", "49"))["error"]
+    assert control(view, "guess")["value"] == 2
+    shown = send(view, event("exact", "12"), event("lock"), event("reveal"))
+    assert [text for _, _, text, _ in shown["verdict"][:2]] == ["49", "12"]
+    assert "x" not in {label[-1] for label in labels(card)}
 
 
 def test_a_choice_marks_what_was_chosen_and_what_is_right(ask):

@@ -248,7 +248,7 @@ def test_two_figures_for_one_quantity_say_why_they_differ():
         ("02.case", 1, "Does everything wait for the update?"),
         ("02.case", "1.7", "Do all feature maps stay to the end?"),
         ("07.case", "half", "in a step that frees nothing?"),
-        ("08.case", "11 GB", "Did you treat the stages as equal?"),
+        ("08.case", "11 GB", "treat the stages as equal?"),
         ("08.case", "8.6 GB", "Did you multiply the floor, too?"),
         ("08.case", "0.31 GB", "Does no feature map stay?"),
         ("09.case", "1.95", "Did you move half of the feature maps?"),
@@ -385,8 +385,9 @@ def test_one_image_more_does_not_fit(lesson: str, card: int) -> None:
 
 
 def test_what_is_freed_overwritten_or_made_again_takes_less_and_what_it_costs() -> None:
-    assert [row(lesson).fits(12) for lesson in ("00", "02", "07", "06", "08", "09", "10")] == [
-        45, 138, 138, 274, 489, 844, 274,
+    shown = ("00", "02", "05", "07", "06", "08", "09", "10")
+    assert [row(lesson).fits(12) for lesson in shown] == [
+        45, 138, 138, 138, 274, 489, 844, 274,
     ]  # fmt: skip
     times = {lesson: row(lesson).time for lesson in TECHNIQUES}
     assert times == dict.fromkeys(("00", "02", "03", "07", "10"), "+0.0 %") | {

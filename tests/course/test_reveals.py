@@ -18,7 +18,7 @@ TALLEST = 640
 """Pixels of a picture of the stored width: with its controls it fills a laptop's screen."""
 WIDE = 850
 """Pixels beside a finding."""
-GUESS = {AnswerKind.AMOUNT: "3 GB", AnswerKind.TIMES: "3"}
+GUESS = {AnswerKind.AMOUNT: "3 GB", AnswerKind.TIMES: "3", AnswerKind.COUNT: "3"}
 FRONT = {"06.state": 5}
 """Controls that stand in front, where they are more than 4: a format for each role."""
 

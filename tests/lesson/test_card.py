@@ -1,5 +1,6 @@
 """A card: locked guess, diagnosis, revision, answer, retry, and what it says at each of them."""
 
+import re
 import sys
 from fractions import Fraction
 from itertools import count
@@ -15,6 +16,7 @@ from memlab.lesson.card_question import AnswerKind, Purpose, Question, RevealBar
 from memlab.lesson.content.shared_truths import known
 from memlab.lesson.misconceptions import Mistake
 from memlab.lesson.notebook_cells import Cell
+from tests.rows import every_row
 
 TEXTS = {
     "ask.09.own.question": "How many bytes, of {n}?",
@@ -564,6 +566,36 @@ def test_an_option_is_also_named_by_its_text(choice, given):
 def test_a_ratio_is_no_amount_for_a_chart(ask):
     assert ask(AnswerKind.TIMES, Fraction(2)).guess(2).bytes is None
     assert ask().option is None
+
+
+@every_row(
+    ("given", "says"),
+    [
+        (7, "Too small. "),
+        ("1,024", "Too large. "),
+        (50, "Your guess is close, but this is a count: only the exact number is right."),
+        (98, "Too large. was it doubled? It stays as it is."),
+    ],
+)
+def test_a_count_has_no_unit_and_says_on_which_side_a_guess_is(ask, given, says):
+    causes = (Mistake("doubled", Fraction(98)),)
+    shown = ask(AnswerKind.COUNT, Fraction(49), causes=causes).guess(given).reveal()
+    assert says in shown.text()
+    assert not re.search(r"\d x\b|\bx |times|factor", shown.text())
+    assert (sentences.truth_text(shown.now), shown.bytes) == ("49", None)
+
+
+@pytest.mark.parametrize("given", [49, "49", "7·7", 49.0])
+def test_a_count_is_right_if_it_is_exact(ask, given):
+    shown = ask(AnswerKind.COUNT, Fraction(49)).guess(given)
+    assert shown.now.verdict.right
+    assert "Exactly right." in shown.text()
+
+
+@pytest.mark.parametrize("given", ["49 x", "2.5", "1/3", "49 B", "", True])
+def test_a_count_is_a_whole_number(ask, given):
+    with pytest.raises(InputError, match="is no whole number; give one such as 7 or 1,024"):
+        ask(AnswerKind.COUNT, Fraction(49)).guess(given)
 
 
 @pytest.mark.parametrize(("part", "lead"), [("recall", "Recall."), ("change", "Change it.")])

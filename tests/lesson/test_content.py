@@ -29,6 +29,7 @@ LONGEST = {Purpose.PREDICT: 45, Purpose.RECALL: 35, Purpose.CHANGE: 45}
 FINDING = 80
 """Words of what explains an answer."""
 LABELS = {
+    "03.whole": {"windows.first", "windows.next", "windows.several", "windows.stride"},
     "06.state": {"mixed", "alone"},
     "07.in_place": {
         "training",
@@ -145,6 +146,8 @@ def test_a_ratio_is_a_count_where_it_is_whole_on_all_its_numbers(name):
     if topic.kind is AnswerKind.TIMES:
         whole = all(truth.value.denominator == 1 for _, truth in answered(name))
         assert topic.counted is whole
+    if topic.kind is AnswerKind.COUNT:
+        assert all(truth.value.denominator == 1 for _, truth in answered(name))
 
 
 @pytest.mark.measures
@@ -176,6 +179,8 @@ def test_a_retry_asks_the_same_on_new_numbers(name):
 
 def typed(kind, value):
     """A value as somebody types it who has worked it out."""
+    if kind is AnswerKind.COUNT:
+        return f"{round(value)}"
     return f"{float(value):.0f} B" if kind is AnswerKind.AMOUNT else f"{float(value):.6g}"
 
 
@@ -354,9 +359,9 @@ def test_an_unknown_question_gets_one_sentence():
 
 
 @pytest.mark.measures
-def test_the_slider_of_a_ratio_reaches_over_its_truth_and_its_causes():
+def test_the_slider_of_a_number_reaches_over_its_truth_and_its_causes():
     for topic in topics().values():
-        if topic.kind is not AnswerKind.TIMES:
+        if topic.kind not in (AnswerKind.TIMES, AnswerKind.COUNT):
             continue
         stops = [Fraction(stop) for stop in topic.stops]
         assert stops == sorted(stops)

@@ -36,6 +36,8 @@ fifteen sixteen seventeen eighteen nineteen twenty""".split()  # noqa: SIM905 - 
 NAMED = {2: ("twice", "double"), 3: ("threefold",), Fraction(1, 2): ("half",),
          Fraction(1, 3): ("a third",), Fraction(1, 4): ("a quarter",)}  # fmt: skip
 TIMES = ("x", "×", "times")
+TWO_DIGITS = 10
+"""Least count that no text may hold by chance."""
 LONG = 4
 """Digits from which on a number of bytes needs no unit to be known."""
 
@@ -195,6 +197,8 @@ def tells(numeral: Numeral, value: Fraction, kind: AnswerKind) -> bool:
             return close(numeral, value)
         bare = not unit and "." in numeral.text
         return bare and (digits(numeral) > 2 or numeral.value == value) and close(numeral, value)
+    if kind is AnswerKind.COUNT:
+        return not unit and numeral.value == value >= TWO_DIGITS
     if unit in units.UNITS or unit.startswith("byte"):
         return close(numeral, value / units.UNITS.get(unit, 1))
     return not unit and numeral.value == value and len(str(int(value))) >= LONG

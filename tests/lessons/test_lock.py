@@ -152,6 +152,9 @@ def test_a_change_that_asks_for_an_amount_is_found(lesson):
         ("109 %", Fraction(109, 100), AnswerKind.TIMES, True),
         ("8.1 %", Fraction(1088, 1000), AnswerKind.TIMES, True),
         ("1.09 MB", Fraction(109, 100), AnswerKind.TIMES, False),
+        ("49", 49, AnswerKind.COUNT, True),
+        ("49 %", 49, AnswerKind.COUNT, False),
+        ("7", 7, AnswerKind.COUNT, False),
     ],
 )
 def test_a_number_is_the_answer_or_not(text, value, kind, said):

@@ -10,6 +10,7 @@ import pytest
 
 from lessons import build
 from memlab.lesson.card_question import AnswerKind, topics
+from memlab.lesson.misconceptions import DistanceRule
 from tests import run
 from tests.lessons import truths
 
@@ -152,7 +153,8 @@ def test_a_truth_that_is_planted_is_found(path, place, secrets):
     planted = [(name, form) for name, forms in asked.items() for form in forms]
     own = [topic for name, topic in topics().items() if name[:2] == path.stem[:2]]
     # the name of an option and a bare count may stand anywhere
-    assert planted or all(topic.kind is AnswerKind.CHOICE or topic.counted for topic in own)
+    counts = DistanceRule.COUNT
+    assert planted or all(topic.kind is AnswerKind.CHOICE or topic.rule is counts for topic in own)
     stored["cells"] += [{**place(form), "id": f"{name} {form}"} for name, form in planted]
     places = truths.found(stored, asked)
     missed = [

@@ -47,10 +47,14 @@ def forms(topic: Question) -> list[str]:
 
 
 def written(value: Fraction, kind: AnswerKind) -> set[str]:
-    """A ratio with a decimal point; bytes with all digits and in units, to 1, 2 and 3 decimals."""
+    """A ratio with a decimal point; a count of many digits; bytes with all digits and in units, to
+    1, 2 and 3 decimals."""
     if kind is AnswerKind.TIMES:
         texts = {sentences.number(value), *(f"{float(value):.{n}f}" for n in (2, 3))}
         return set() if value.denominator == 1 else {text for text in texts if "." in text}
+    if kind is AnswerKind.COUNT:
+        texts = {str(value), f"{value.numerator:,}"}
+        return {text for text in texts if len(str(value)) >= LONG}
     nbytes = round(value)
     digits = {str(nbytes), f"{nbytes:,}", f"{nbytes:_}"} if len(str(nbytes)) >= LONG else set()
     shown = set(re.findall(r"\d[\d.,]* \w+", f"{units.short(nbytes)}; {units.both(nbytes)}"))

@@ -12,7 +12,7 @@ from memlab.errors import InputError
 from memlab.lesson.content.lesson_05 import moved, one_layer
 from memlab.measure.batch_times import BatchCurve
 from memlab.networks.builder import network
-from memlab.pictures.draw.marks import Points, Rect
+from memlab.pictures.draw.marks import Line, Points, Rect
 from memlab.pictures.per_image import batch_speed
 from memlab.pictures.per_image.batch_speed import BatchSpeed
 from memlab.pictures.per_image.curves import share_text
@@ -107,18 +107,33 @@ def test_biases_are_weights_too() -> None:
     assert views.layer_bytes(net).rows.weights == 4 * (3 * 2 + 2)
 
 
-def test_the_bars_end_at_the_bytes_on_an_axis_that_stays() -> None:
-    view = views.layer_bytes(one_layer(CONVOLUTION))
-    axes = set()
-    for batch in (1, 16, 64):
-        view.batch = batch
-        bars, _ = charts(view)
-        axes.add((bars.x.first, bars.x.last))
-        ends = [mark.x1 for mark in bars.marks if isinstance(mark, Rect)]
-        rows = view.rows
-        assert ends == [rows.weights, rows.alone, rows.weights, rows.total]
-    assert len(axes) == 1
-    assert next(iter(axes))[1] >= view.rows.total
+@pytest.mark.parametrize("batch", [1, 16, 64])
+def test_the_bars_end_at_the_bytes_on_an_axis_for_the_larger_one(batch: int) -> None:
+    view = views.layer_bytes(one_layer(CONVOLUTION), batch=batch)
+    bars, _ = charts(view)
+    ends = [mark.x1 for mark in bars.marks if isinstance(mark, Rect)]
+    rows = view.rows
+    assert ends == [rows.weights, rows.alone, rows.weights, rows.total]
+    assert bars.x.last / 2 < rows.total <= bars.x.last
+
+
+def test_the_axis_holds_the_batch_before_too() -> None:
+    view = views.layer_bytes(one_layer(CONVOLUTION), batch=64)
+    before = view.rows.total
+    view.batch = 2
+    assert charts(view)[0].x.last >= before
+
+
+@pytest.mark.parametrize(("numbers", "name"), [(LINEAR, "linear"), (CONVOLUTION, "convolution")])
+def test_a_layer_has_the_look_that_it_has_beside_its_time(
+    numbers: dict[str, Any], name: str
+) -> None:
+    (times,) = charts(views.batch_speed())
+    names = [batch_speed.name_of(curve) for curve in views.batch_speed().rows.curves]
+    looks = [mark.look for mark in times.marks if isinstance(mark, Line)]
+    _, curve = charts(views.layer_bytes(one_layer(numbers)))
+    (look,) = [mark.look for mark in curve.marks if isinstance(mark, Line)]
+    assert name in names[looks.index(look)]
 
 
 def test_the_batch_before_is_dashed_and_another_layer_is_not() -> None:

@@ -8,6 +8,7 @@ import pytest
 from memlab import views
 from memlab.errors import InputError
 from memlab.kernels.cuda.conv import counted_product
+from memlab.pictures.shared_tile import TiledProduct
 from tests.pictures.shown import send
 
 SIDES = (1, 2, 4, 8)
@@ -98,3 +99,17 @@ def test_a_step_that_is_none_is_refused(step):
     with pytest.raises(InputError, match="step"):
         view.step = step
     assert view.step == 1
+
+
+@pytest.mark.parametrize(
+    ("side", "says"),
+    [
+        (4, "Tiles of 4·4: 128 loads instead of 512"),
+        (2, "Tiles of 2·2: 256 loads instead of 512"),
+        (1, "Tiles of 1·1: 512 loads, as without tiles"),
+    ],
+)
+def test_the_title_is_what_the_tiles_save(side: int, says: str) -> None:
+    done = TiledProduct(side, 8, (8 // side) ** 3)
+    assert done.finding == says
+    assert not TiledProduct(side, 8, 1, counted=False).finding

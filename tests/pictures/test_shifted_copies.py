@@ -847,3 +847,15 @@ def test_where_no_copy_is_made_no_slider_counts_them():
     assert "step" not in [control.name for control in view.controls()]
     view.k = 3
     assert "step" in [control.name for control in view.controls()]
+
+
+@pytest.mark.parametrize("given", [{"step": 1}, {"step": 8}, {"step": 9}, {"step": 0}])
+def test_the_frame_around_the_last_copy_is_named_at_the_input(given):
+    told = f"framed: copy {given['step']}"
+    framed = 0 < given["step"] < 9
+    assert (told in page_of(shown("conv3_2", **given)).render("", standalone=True)) is framed
+
+
+def test_a_single_control_has_no_help_below_the_picture():
+    assert not views.shifted_copies(only=("step",)).help()
+    assert "A click pins too" in views.shifted_copies(only=("k", "stride")).help()

@@ -10,7 +10,7 @@ import pytest
 
 import memlab
 from lessons import stored
-from memlab import formats, strings, zoo
+from memlab import formats, strings, views, zoo
 from memlab.errors import InputError
 from memlab.kernels import cuda as on_device
 from memlab.lesson.card_question import topics
@@ -393,3 +393,22 @@ def test_python_steers_it_and_its_code_makes_it_again():
     assert again.text() == view.text()
     assert repr(view).startswith("<memory that a warp moves: VGG-16 conv1_2: 3x3, to 64, stride 2")
     assert repr(view).endswith("1 image, fp32, warps 0 to 225,791>")
+
+
+@pytest.mark.parametrize(("warp", "loads"), [(1576, 128), (8, 160), (3144, 160), (7, 128)])
+def test_one_order_says_which_values_the_warp_has(warp, loads):
+    view = views.warp_memory("vgg16", "conv1_2", order="row", warp=warp)
+    first, *_, last = view.rows.row.threads
+    assert view.rows.row.place.startswith(
+        f"kx = {first.kx}, output row {first.oy}, places {first.ox} to {last.ox}"
+    )
+    assert view.rows.row.load.moved == loads
+    assert view.rows.row.place in view.svg()
+    assert not view.rows.column.place
+
+
+def test_the_box_of_one_order_says_the_number_of_its_warp():
+    view = views.warp_memory("vgg16", "conv1_2", order="row")
+    (box,) = (each for each in view.controls() if each.name == "warp_number")
+    assert box.value == view.rows.row.number == 8
+    assert views.warp_memory(order="column").warp == views.warp_memory().rows.column.number

@@ -9,9 +9,6 @@ from memlab.pictures.algorithm_times import ALGORITHMS, TimeAndMemory
 from memlab.pictures.lowered_layers import LoweredLayers, lowered_layers
 from memlab.pictures.shifted_copies.view import ShiftedCopies, shifted_copies
 
-MEASURED, BATCH = ("resnet50", "1.1.conv2"), 8
-"""Layer and batch of the curve: they take seconds on two cores, and the copy fits no cache."""
-
 
 @reveal("03.stride")
 def thinned(turn: Attempt) -> ShiftedCopies:
@@ -30,5 +27,6 @@ def all_layers(turn: Attempt) -> LoweredLayers:
 @reveal("03.tile")
 def five_ways(turn: Attempt) -> TimeAndMemory:
     """Time against workspace of five ways to convolve, measured on this machine."""
-    case = convolution.find(*MEASURED)
-    return TimeAndMemory(convolution.measure(case, BATCH, ALGORITHMS, progress=tell_progress))
+    n = turn.numbers
+    case = convolution.find(n["network"], n["layer"])
+    return TimeAndMemory(convolution.measure(case, n["batch"], ALGORITHMS, progress=tell_progress))

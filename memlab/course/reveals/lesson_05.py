@@ -18,7 +18,7 @@ def bytes_of_a_batch(turn: Attempt) -> BytesOfLayer:
 @reveal("05.columns")
 def one_image_in_vectors(turn: Attempt) -> FilledVectors:
     """Lanes that one image fills in both layers."""
-    return vectors(turn.numbers["network"], batch=1, only=("batch", "bits"))
+    return vectors(turn.numbers["network"], batch=1, only=("batch", "bits", "source"))
 
 
 @reveal("05.half")

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import isqrt
+from functools import cache
+from math import isqrt, prod
 from typing import Any
 
 from memlab import hardware
@@ -14,6 +15,7 @@ from memlab.clocks.roofline import Machine
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Truth, topic
 from memlab.lesson.content import lesson_08
+from memlab.lesson.content.lesson_03 import convolutions
 from memlab.lesson.content.shared_truths import planned
 from memlab.lesson.material.case_rows import (
     CARDS,
@@ -68,10 +70,21 @@ def _words(lesson: str) -> Numbers:
     """Values that a question names: what is known before its answer."""
     own, before = _rows(lesson)
     return {
+        **(_moved() if lesson == "04" else {}),
         "images": IMAGES, "half": IMAGES // HALVES, "lanes": LANES, "card": CARDS[0],
         "machine": machine_name(), "link": link_rate(), "before": three_digits(before.peak),
         "space": three_digits(own.workspace),
     }  # fmt: skip
+
+
+@cache
+def _moved() -> Mapping[str, str]:
+    """Return the bytes that the plain step moves, those without lowered copies, and those of the
+    copies."""
+    steps = plain(), TECHNIQUES["04"].make(plain(), IMAGES)
+    moved, without = (sum(op.bytes_moved.at(IMAGES) for op in step.ops) for step in steps)
+    sizes = {"moved": moved, "without": without, "copies": moved - without}
+    return {key: three_digits(nbytes) for key, nbytes in sizes.items()}
 
 
 def _seen(lesson: str) -> dict[str, object]:
@@ -143,13 +156,8 @@ _SAVED_TIME = {"no": 0.0, "sixth": 1 / 6, "third": 1 / 3, "half": 0.5}
 @case_card("04.case", AnswerKind.CHOICE, options=tuple(_SAVED_TIME), gives=("a sixth",))
 def no_copy(n: Numbers) -> Truth:
     """Answer of 04.case: the share of the time that a step saves if no lowered copy is written."""
-    without = TECHNIQUES["04"].make(plain(), IMAGES)
-    before, moved = (
-        three_digits(sum(op.bytes_moved.at(IMAGES) for op in step.ops))
-        for step in (plain(), without)
-    )
     option = _nearest(_SAVED_TIME, -row("04").extra / 100)
-    return _choice("04", option, before=before, moved=moved)
+    return _choice("04", option, **_moved())
 
 
 _FREE = {"none": 0.0, "quarter": 0.25, "half": 0.5, "three": 0.75}
@@ -160,7 +168,13 @@ _FREE = {"none": 0.0, "quarter": 0.25, "half": 0.5, "three": 0.75}
 def one_image_a_lane(n: Numbers) -> Truth:
     """Answer of 05.case: the share of the card that stays free with one image for each lane."""
     option = _nearest(_FREE, 1 - row("05").peak / BUDGET)
-    return _choice("05", option, updates=IMAGES // LANES)
+    return _choice("05", option, updates=IMAGES // LANES, full=_least_full())
+
+
+def _least_full() -> str:
+    """Return the percent of the lanes that 1 image fills in the convolution that fills fewest."""
+    columns = min(prod(node.shape[1:]) for node in convolutions("resnet50"))
+    return f"{100 * columns / (-(-columns // LANES) * LANES):.0f}"
 
 
 @case_card("06.case", AnswerKind.CHOICE, options=("faster", "same", "slower", "no"),

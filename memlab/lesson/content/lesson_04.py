@@ -132,10 +132,13 @@ def tile(n: Numbers) -> Truth:
 
 WAYS = "im2col-image", "implicit-gemm"
 """The matrix in memory, and tiles that are filled from the image."""
+KERNELS, WINDOW = 4, 3
+"""Kernels of the small network, and their rows and columns."""
 
 
 def _step(size: int, way: str) -> Step:
-    maps = network("small", image=(3, size, size)).conv(4, 3, pad="same").relu()
+    image = network("small", image=(3, size, size))
+    maps = image.conv(KERNELS, WINDOW, pad="same").relu()
     net = maps.max_pool("all").flatten().linear(10).cross_entropy()
     return inference_step(net, algorithm=way)
 
@@ -145,7 +148,7 @@ def _workspace(step: Step) -> int:
     return sum(e.size.at(1) for e in plan(step).entries if e.role is Role.WORKSPACE)
 
 
-@topic("04.left", AnswerKind.CHOICE, {"size": 8}, lambda chance: {"size": chance.randint(9, 16)},
+@topic("04.left", AnswerKind.CHOICE, {"size": 8}, None,
        options=("matrix", "row", "tiles", "none"),
        gives=("implicit GEMM", "implicit-gemm", "no workspace", "without a lowered copy",
               "needless"))  # fmt: skip
@@ -159,8 +162,9 @@ def left(n: Numbers) -> Truth:
     was, now = (step.ops[plan(step).peak_at(1).index].layer for step in steps)
     before, after = (run(step, 1, device="cuda") for step in steps)
     right = {whole: "matrix", 0: "none"}.get(rest, "tiles")
-    told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}", "was": was,
-            "after": f"{after.peak:,}", "now": now}  # fmt: skip
+    told = {"kernels": KERNELS, "k": WINDOW, "whole": f"{whole:,}", "rest": rest,
+            "before": f"{before.peak:,}", "was": was, "after": f"{after.peak:,}",
+            "now": now}  # fmt: skip
     return Truth(right, seen=told)
 
 

@@ -106,9 +106,8 @@ def _columns_causes(name: str, least: Node) -> list[Mistake]:
     ]
 
 
-@topic("05.columns", AnswerKind.TIMES, {"network": "resnet50"},
-       lambda chance: {"network": chance.choice(_NETWORKS)},
-       counted=True, stops=_COUNTS,
+@topic("05.columns", AnswerKind.COUNT, {"network": "resnet50"},
+       lambda chance: {"network": chance.choice(_NETWORKS)}, stops=_COUNTS,
        words=with_label,
        gives=("output place", "output places", "output position", "output positions",
               "B·Ho·Wo", "7·7 places", "7·7 =", "from pixels"),
@@ -212,8 +211,15 @@ def _ratio(n: Numbers) -> Truth:
         causes.append(Mistake("as_large", Fraction(1 + batch, 2)))
     if "inputs" not in n:
         causes[0] = Mistake("maps_alone", Fraction(batch))
-    told = {"weights": three_digits(weights), "one": three_digits(one)}
+    told = {"weights": three_digits(weights), "one": three_digits(one),
+            "operations": f"{_per_byte(n):.2g}", "linear": f"{_per_byte(_LINEAR):.2g}"}  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct_causes(ratio, causes)), told)
+
+
+def _per_byte(n: Numbers) -> float:
+    """Operations of the layer for each byte that it reads or writes, for one image."""
+    op = next(op for op in step_of(one_layer(n), "").ops if op.layer == "layer")
+    return op.flops.at(1) / sum(moved(n, 1))
 
 
 topic("05.weights", AnswerKind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,

@@ -166,10 +166,7 @@ class CaseRow:
         return text_of(f"result.{self.technique.result}")
 
     def fits(self, card: int) -> int:
-        """Return the most images that a card of ``card`` GB holds; for another mini-batch, its own
-        images."""
-        if self.technique.result == OTHER:
-            return self.technique.images
+        """Return the most images that a card of ``card`` GB holds."""
         return largest(self.lesson, card)
 
 

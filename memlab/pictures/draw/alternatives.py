@@ -39,10 +39,11 @@ class NamedLine(NamedTuple):
     """Point that the name belongs to."""
 
 
-def drawn(lines: Sequence[NamedLine]) -> list[Mark]:
-    """Return the marks of lines and their points; line i has the look of alternative i."""
+def drawn(lines: Sequence[NamedLine], first: int = 0) -> list[Mark]:
+    """Return the marks of lines and their points; line i has the look of alternative ``first`` +
+    i."""
     marks: list[Mark] = []
-    for index, line in enumerate(lines):
+    for index, line in enumerate(lines, first):
         single = len(line.facts) == 1
         if line.points:
             marks.append(Line(line.points, index, single, fact=line.facts[0] if single else None))

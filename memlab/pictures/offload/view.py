@@ -14,11 +14,12 @@ from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import ByName, Range, Select, Setting, State
 from memlab.pictures.live.setting import TextBox as Typed
 from memlab.pictures.live.view import PageState, maker
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.offload import focus
 from memlab.pictures.offload.page import NEAR, OffloadPageInputs, needs, page
 from memlab.pictures.offload.streams import OffloadTimeline, offloaded, short, speed
 from memlab.pictures.values.number_text import three_digits
-from memlab.pictures.values.step_recipe import network_of, of_network
+from memlab.pictures.values.step_recipe import network_of
 
 SPEEDS = tuple(
     10**9 * gigabytes for gigabytes in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450)
@@ -54,7 +55,7 @@ def of_networks(
         default: name of the network when none is given.
         **given: other arguments of the setting.
     """
-    return of_network(ByName, options=lambda now: titles(), default=default, **given)
+    return network_setting(ByName, options=lambda now: titles(), default=default, **given)
 
 
 def of_devices(**given: Any) -> ByName:

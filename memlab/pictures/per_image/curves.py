@@ -35,7 +35,7 @@ class BatchShares(NamedTuple):
 
 def curves_of(
     lines: Sequence[BatchShares], batch: int, head: str, height: float, right: float, told: Table,
-    least: float = 1,
+    least: float = 1, first: int = 0,
 ) -> Chart:  # fmt: skip
     """Return a chart of curves with a ring at the chosen batch.
 
@@ -47,6 +47,7 @@ def curves_of(
         right: pixels beside the frame for the names of the curves; 0 for none.
         told: the curves in words.
         least: share that the scale reaches down to, at least.
+        first: number of the alternative whose look the first curve has.
     """
     batches = sorted(lines[0].shares)
     edge = (batches[-1] / batches[0]) ** INSET
@@ -57,7 +58,7 @@ def curves_of(
     y = _shares(lines, least)
     title = ChartText(x.first, y.last, head, 13, dy=-12, bold=True)
     names = [Names(named, 14, 34)] if right else []
-    return Chart(x, y, [title, *here, *drawn(named), *names], height,
+    return Chart(x, y, [title, *here, *drawn(named, first), *names], height,
                  Axis(strings.get("per_image.batch"), grid=False), Axis(), left=44,
                  right=right or 12, above=HEAD, told=told, gap=GAP)  # fmt: skip
 

@@ -15,21 +15,22 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Rect
 from memlab.pictures.draw.page import Page
-from memlab.pictures.draw.scale import Band, bytes_over
+from memlab.pictures.draw.scale import TIGHT, Band, bytes_over
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Range, Select, State
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.per_image.curves import BatchShares, curves_of
 from memlab.pictures.values.number_text import figure, ratio, three_digits
-from memlab.pictures.values.step_recipe import of_network
 from memlab.step.tensor import Role
 
 STOPS = (1, 2, 4, 8, 16, 32, 64)
 VALUE = 4
 """Bytes of a value in fp32."""
 KINDS = {"linear": "linear", "conv2d": "convolution"}
-"""Layers that have weights and are a matrix product, and their names in the texts."""
+"""Layers that have weights and are a matrix product, and their names in the texts, in the order of
+the curves of ``views.batch_speed``."""
 WEIGHTS, IMAGES = PAINTS[Role.PARAMETER], PAINTS[Role.FEATURE_MAP]
 BAR, ROW, NAMES, TOTAL, APART, NARROW = 40, 96, 74, 68, 24, 700
 """Pixels: height of a bar and of a row; room for the names of rows and for totals; between both
@@ -39,12 +40,14 @@ charts; width below which they stand below each other."""
 @dataclass(frozen=True)
 class LayerBytes:
     """Bytes that a layer reads and writes for a batch, if each value moves once: ``weights`` for
-    the whole batch, ``per_image`` for the input and the output of an image."""
+    the whole batch, ``per_image`` for the input and the output of an image. ``look`` is the number
+    of the alternative that its curve looks like, as in ``views.batch_speed``."""
 
     label: str
     weights: int
     per_image: int
     batch: int
+    look: int = 0
 
     @property
     def total(self) -> int:
@@ -117,7 +120,8 @@ def bytes_of(node: Node, batch: int) -> LayerBytes:
     """
     values = sum(map(prod, node.input_shapes)) + prod(node.shape)
     weights = sum(parameter.count for parameter in node.parameters)
-    return LayerBytes(_label(node), VALUE * weights, VALUE * values, batch)
+    look = list(KINDS).index(node.kind)
+    return LayerBytes(_label(node), VALUE * weights, VALUE * values, batch, look)
 
 
 def _label(node: Node) -> str:
@@ -147,7 +151,7 @@ class BytesOfLayer(View[LayerBytes]):
     name, made_by = "layer_bytes", "layer_bytes"
     positional = ("network", "layer", "batch")
 
-    network = of_network(default="vgg16", fixed=True)
+    network = network_setting(default="vgg16", fixed=True)
     layer = Select(_options, doc="the name of a linear layer or a convolution; the first if not "
                    "given", default=lambda now: next(iter(layers_of(now.network))),
                    code="always")  # fmt: skip
@@ -188,9 +192,9 @@ def _charts(layer: LayerBytes, old: LayerBytes | None, width: float) -> Iterator
 
 
 def _bars(layer: LayerBytes, old: LayerBytes | None) -> Chart:
-    """Return the bytes of one image and of the batch as bars, on an axis that holds every batch of
-    the slider."""
-    scale = bytes_over(layer.at(STOPS[-1]).total)
+    """Return the bytes of one image and of the batch as bars, on an axis that ends at the larger
+    one, or at the batch before."""
+    scale = bytes_over(max(shown.total for shown in (layer, old or layer)), TIGHT)
     one = layer.at(1)
     marks = [*_bar(0, one), *_bar(1, layer)]
     told = [f"{bar.images}: {three_digits(bar.total)}" for bar in (one, layer)]
@@ -219,4 +223,4 @@ def _curve(layer: LayerBytes) -> Chart:
              for batch, share in shares.items()}  # fmt: skip
     line = BatchShares([layer.label], shares, words)
     return curves_of([line], layer.batch, text_of("axis"), 2 * ROW - 18, 0, Table([], []),
-                     1 / STOPS[-1])  # fmt: skip
+                     1 / STOPS[-1], layer.look)  # fmt: skip

@@ -314,12 +314,16 @@ def _picture(inputs: CopiesPageInputs) -> list[PageBlock]:
     lowered, cell, start = inputs.lowering, inputs.cell, inputs.left / inputs.cell
     rim, across = lowered.small.rim, lowered.k * PITCH - 1
     high = max(across, SIZE + rim + 3)
+    cells = CopiedCells(lowered, (start, 0), inputs.pin, input=(3, 0), moving=inputs.moving,
+                        headed=inputs.numbers)  # fmt: skip
     marks: list[Mark] = [
         ChartText(3, SIZE, text_of("ruler.input"), 12, dy=16 + rim * cell),
         ChartText(start, 0, text_of("found.example"), 13, dy=-10 - 14 * inputs.numbers, dim=True),
-        CopiedCells(lowered, (start, 0), inputs.pin, input=(3, 0), moving=inputs.moving,
-               headed=inputs.numbers),
-    ]  # fmt: skip
+        cells,
+    ]
+    if cells.framed:
+        frame = text_of("ruler.framed", copy=lowered.copies)
+        marks.append(ChartText(3, SIZE, frame, 11, dy=32 + rim * cell, dim=True))
     if not lowered.count:
         marks.append(ChartText(start, SIZE, text_of("matrix.unmade"), 12, dy=16))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,

@@ -13,6 +13,7 @@ from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.live.widget import typed
 from memlab.pictures.memory.step_memory import free_here
+from memlab.pictures.network_setting import network_setting
 from memlab.pictures.shifted_copies.cells import PITCH
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
@@ -39,7 +40,7 @@ from memlab.pictures.shifted_copies.small_picture import (
     SmallPicture,
     text_of,
 )
-from memlab.pictures.values.step_recipe import network_of, of_network
+from memlab.pictures.values.step_recipe import network_of
 
 MOVES = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
 LAYERS = (
@@ -119,7 +120,7 @@ class ShiftedCopies(View[Lowering]):
     }
     made_of: ClassVar = ("network", "layer", "k", "stride", "pad", "how")
 
-    network = of_network(
+    network = network_setting(
         doc="a name of ``memlab.zoo``, or a network of yours; ``'vgg16'`` if not given",
         default=lambda now: network_of("vgg16"),
     )
@@ -200,6 +201,11 @@ class ShiftedCopies(View[Lowering]):
     )
 
     # -- what is shown ----------------------------------------------------------------------
+
+    def help(self) -> str:
+        """Help below the picture, but none with a single control: there the lesson says what to
+        do."""
+        return "" if len(self.state.only) == 1 else super().help()
 
     def study(self, now: State) -> Lowering:
         lowering = _lowering(now)

@@ -21,7 +21,6 @@ from memlab.ledger.plan import plan
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.networks.zoo.resnets import VARIANTS
-from memlab.pictures.live.setting import Setting
 from memlab.pictures.memory.step_memory import StepMemory
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
 from memlab.pictures.values.cache import RecentResults
@@ -289,19 +288,3 @@ def named_or_given(given_network: object) -> Network:
         raise InputError(_("give a network or its name, got {given}; try 'vgg16'.",
                            given=shorten(given_network)))  # fmt: skip
     return network_of(given_network) if isinstance(given_network, str) else given_network
-
-
-def of_network(
-    kind: Callable[..., Setting[Network]] = Setting,
-    doc: str = "a name of ``memlab.zoo``, or a network of yours",
-    **given: Any,
-) -> Setting[Network]:
-    """Return the setting of a network, by its name or as it is.
-
-    Args:
-        kind: makes the setting: ``Setting``, which has no control, or a class with one.
-        doc: its description.
-        **given: its other arguments.
-    """
-    return kind(doc=doc, check=named_or_given, code="plain",
-                write=lambda network: repr(name_of(network)), **given)  # fmt: skip
