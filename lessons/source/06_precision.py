@@ -36,15 +36,16 @@ lesson.recall("06.larger").guess("floor").reveal()
 # %% [markdown]
 # ## What becomes of a small update?
 #
-# Two formats of 16 bits are in use. The **exponent** says between which two powers of 2 a number
-# lies. More exponent bits give a wider range. The **mantissa** counts the steps from one power to
-# the next.
+# Two formats of 16 bits are in use, and some of 8. The **exponent** says between which two powers
+# of 2 a number lies. More exponent bits give a wider range. The **mantissa** counts the steps from
+# one power to the next.
 #
 # | format | exponent, bits | mantissa, bits |
 # |---|---|---|
 # | fp32 | 8 | 23 |
 # | fp16 | 5 | 10 |
 # | bf16 | 8 | 7 |
+# | fp8_e5m2 | 5 | 2 |
 
 # %%
 lesson.predict("06.update")
@@ -147,7 +148,7 @@ exercise.check(model_state)
 # - Overflow and small rates: [which numbers does a format hold?](appendix/formats.ipynb)
 # - 8 bits: [which 8 bits for maps, and which for gradients?](appendix/eight_bits.ipynb)
 #
-# Sources: A6, A13, F1, F3.
+# Sources: F1, F3.
 
 # %% [markdown]
 # ## The case so far
@@ -162,11 +163,9 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
 # ## Key points
 #
 # - **The activations halve** in mixed precision. A step of ResNet-50 (Adam, batch 32) needs 0.574
-#   of its fp32 peak, and 0.357 with feature and gradient maps in 8 bits. One text says a half in
-#   16 bits, a quarter in 8.<sup>A13</sup> In another the batch is doubled, and nothing is
-#   saved.<sup>A6</sup>
+#   of its fp32 peak.
 # - **The model state does not halve.** For Adam, mixed precision has 2+2+4+4+4 B per parameter, and
-#   fp32 has 4+4+4+4. 8-bit states make it smaller.
+#   fp32 and `torch.autocast` have 4+4+4+4. 8-bit states make it smaller.
 # - **Small updates need steps**: they are added to master weights in fp32. **Small gradients need
 #   range**: fp16 needs a loss scale, and bf16 does not.
 #
@@ -180,7 +179,4 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
     "2,048": "memlab.eight_bit_states.__defaults__[0]",
     "0.574": "memlab.plan(memlab.precision(memlab.training_step(zoo.resnet50(), 'adam'), "
     "'mixed fp16')).peak(32) / memlab.plan(memlab.training_step(zoo.resnet50(), 'adam')).peak(32)",
-    "0.357": "memlab.plan(memlab.precision(memlab.training_step(zoo.resnet50(), 'adam'), "
-    "'mixed fp16', feature_map='fp8_e4m3fn', gradient_map='fp8_e5m2')).peak(32) / "
-    "memlab.plan(memlab.training_step(zoo.resnet50(), 'adam')).peak(32)",
 }

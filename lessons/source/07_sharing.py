@@ -4,11 +4,10 @@
 # 45 minutes. Needs: [02 A whole network](02_network.ipynb).
 
 # %%
-import memlab
-from memlab import lesson, views, zoo
+from memlab import lesson, network, views
 
-tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
-views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
+net = network("tiny", features=3).linear(4, bias=False).relu().linear(2, bias=False).squared_error()
+views.memory(net, 8, "sgd", networks=(), largest=8, height=157, only=("batch", "training"))
 
 # %% [markdown]
 # Set **Step** to inference: which operation is now the last reader of `relu1`? A bar is a block of
@@ -61,7 +60,7 @@ lesson.predict("07.in_place").guess("both", because="both work value by value").
 lesson.predict("07.both")
 
 # %% tags=["solution"]
-lesson.predict("07.both").guess("product").revise("reuse").reveal()
+lesson.predict("07.both").guess("product").revise("between").reveal()
 
 # %% [markdown]
 # More: [why the peak is 3 times smaller, and two ways to count](appendix/two_countings.ipynb).
@@ -96,6 +95,9 @@ lesson.change("07.packed").guess("between").reveal()
 # Now a real step. Its arena is allocated, and every tensor is written at its address:
 
 # %%
+import memlab
+from memlab import zoo
+
 step = memlab.in_place(memlab.training_step(zoo.mnist_cnn(), "sgd").keep("gradients"))
 packed = memlab.place(step, 32)
 right = memlab.run(step, 32, placement=packed)
@@ -115,17 +117,19 @@ lesson.predict("07.address").guess("stops").revise("gradients").reveal()
 # %% [markdown]
 # More: [the addresses of ResNet-50](appendix/addresses.ipynb).
 #
-# ## Exercise: write the counter
+# ## Exercise: what is freed after each operation?
 #
 # **Worked.** `relu1` of the first view, batch 8. **Shapes:** 8·4. **Bytes:** 8·4·4 B = 128 B.
 # **Lifetime:** from `relu1` to its last reader, `backward of relu1`. **Peak:** it is in that
 # operation; it is the sum of all blocks that are in memory there:
 
 # %%
-plan = memlab.plan(memlab.training_step(tiny, "sgd"))
+plan = memlab.plan(memlab.training_step(net, "sgd"))
 found = plan.peak_at(8)
 print(f"{found.nbytes} B in {found.row.name}:")
 print(" + ".join(f"{entry.size.at(8)}" for entry in plan.alive(found.index)))
+for row, inside, after in zip(plan.rows, plan.timeline(8), plan.after(8), strict=True):
+    print(f"{inside - after} B freed after {row.name}")
 
 # %% [markdown]
 # The same with lists; blocks and operations are numbered from 0:
@@ -189,8 +193,7 @@ lesson.predict("07.case").guess("half").revise("hardly").reveal()
 #
 # - A block is needed from its first writer to its last reader.
 # - An output may overwrite its input if no later operation reads the input, and if the operation no
-#   longer needs an input value when it writes over it. The backward of batch norm may, over the
-#   gradient: it first reads all values for its sums, and then each once more.
+#   longer needs an input value when it writes over it.
 # - Freeing saves most. In place helps where the peak is in an operation that can run in place.
 # - The blocks in memory at the peak give the lower bound of an arena.
 # - Memory bugs are silent. Compare gradients bit for bit.

@@ -4,10 +4,9 @@
 # 45 minutes. Needs: [07 In place and sharing](07_sharing.ipynb).
 
 # %%
-import memlab
-from memlab import lesson, views, zoo
+from memlab import lesson, views
 
-views.memory(zoo.resnet50(), 32, budgets=(), free=False, height=180, only=("recompute", "batch"))
+views.memory("resnet50", 32, budgets=(), free=False, height=160, only=("recompute", "batch"))
 
 # %% [markdown]
 # Set **Recompute** to `every k-th stage is kept` (here k = 5): forward drops most feature maps,
@@ -62,6 +61,7 @@ lesson.change("08.hundred").guess("half").reveal()
 # statistics only once:
 
 # %%
+import memlab
 from memlab.lesson import chains, digits
 
 step = memlab.training_step(digits.network(), "momentum").keep("gradients")

@@ -10,6 +10,7 @@ Example::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -33,6 +34,8 @@ DIM = 2.0**-13
 """Factor that multiplies the digits and their targets in the dim data."""
 SETTINGS, DIM_SETTINGS = {"rate": 0.02}, {"rate": 0.02 / DIM**2}
 """Settings of SGD with momentum, for the digits as they are and for the dim ones."""
+SLOWER = 10
+"""Factor that divides the rate of ``in_small_steps``."""
 
 
 @dataclass(frozen=True)
@@ -124,15 +127,39 @@ def in_the_dark(epochs: int = 6) -> dict[str, History]:
     Raises:
         InputError: scikit-learn is not installed, or ``epochs`` is no whole number of at least 1.
     """
+    return _trained(("fp32", "fp16", "bf16", "mixed fp16"), epochs)
+
+
+def in_small_steps(epochs: int = 6) -> dict[str, History]:
+    """Train on the dim digits at a tenth of the rate and return the histories by format.
+
+    The formats are ``"fp32"``, ``"bf16"``, which loses more of these updates, and ``"mixed bf16"``,
+    which adds them to parameters in fp32.
+
+    Args:
+        epochs: passes over the training images.
+
+    Raises:
+        InputError: scikit-learn is not installed, or ``epochs`` is no whole number of at least 1.
+    """
+    return _trained(("fp32", "bf16", "mixed bf16"), epochs, DIM_SETTINGS["rate"] / SLOWER)
+
+
+def _trained(
+    modes: Sequence[str], epochs: int, rate: float = DIM_SETTINGS["rate"]
+) -> dict[str, History]:
+    """Return the histories of trainings on the dim digits, by format."""
     from memlab.runtime.training import train
     from memlab.techniques.precision import precision
 
-    modes = {"fp32": "", "fp16": "fp16", "bf16": "bf16", "mixed fp16": "mixed fp16"}
-    rewrites = {
-        name: partial(precision, mode=mode) if mode else None for name, mode in modes.items()
-    }
     data, net = dim(), dim_network()
     return {
-        name: train(net, data, rewrite=rewrite, settings=DIM_SETTINGS, epochs=epochs)
-        for name, rewrite in rewrites.items()
+        mode: train(
+            net,
+            data,
+            rewrite=None if mode == "fp32" else partial(precision, mode=mode),
+            settings={"rate": rate},
+            epochs=epochs,
+        )
+        for mode in modes
     }

@@ -72,7 +72,7 @@ def judge(
 
     A guess is right if it is the truth to the digits that were typed, in its own unit or in the
     twin unit (MiB for MB), or if it is close to the truth; but not if a mistake explains it that is
-    nearer than the truth.
+    nearer than the truth. The own unit comes first: 6 GB for 6.42 GB is close, and not 6 GiB.
 
     Args:
         guess: the guess, in bytes or a plain number.
@@ -86,9 +86,10 @@ def judge(
     near_truth = not _nearer_to_cause(cause, guess, truth)
     if near_truth and _is_exact(guess, truth, rule):
         return GuessVerdict(True, ratio=ratio)
-    if twin is not None and _is_exact(twin, truth, rule):
+    near = near_truth and _is_close(guess.value, truth, rule)
+    if twin is not None and _is_exact(twin, truth, rule) and not (near and guess.holds(truth)):
         return GuessVerdict(True, twin.unit, ratio)
-    if near_truth and _is_close(guess.value, truth, rule):
+    if near:
         return GuessVerdict(True, ratio=ratio, close=True)
     close = rule is DistanceRule.COUNT and abs(guess.value - truth) <= NEAR * truth
     return GuessVerdict(False, ratio=_shown_ratio(guess, truth, cause), close=close, cause=cause)

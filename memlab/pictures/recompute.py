@@ -159,6 +159,12 @@ class Wave:
         return f"{self.liveness.step.ops[order[-1]].name}{repeated(times)}"
 
     @property
+    def again(self) -> list[int]:
+        """Numbers of the stages with operations that are computed again, rising."""
+        rerun = self.lives.order[self.lives.again].tolist()
+        return sorted({self.stage[index] for index in rerun})
+
+    @property
     def point(self) -> tuple[int, int]:
         """Peak in bytes and time in nanoseconds."""
         return self.peak, self.cost
@@ -258,9 +264,9 @@ class Schedules:
     def every(self) -> dict[int, Wave]:
         """Waves of the schedules that keep every k-th stage, by k from 1 to at most ``MOST``."""
         last = min(MOST, self.stages - 1)
-        return {k: self._every(k) for k in range(1, last + 1)}
+        return {k: self.keeping(k) for k in range(1, last + 1)}
 
-    def _every(self, k: int) -> Wave:
+    def keeping(self, k: int) -> Wave:
         """Return the wave of the schedule that keeps every k-th stage."""
         return self.wave(self.cuts.order(segments.every_kth(self.cuts.parts, k)), k)
 
@@ -424,7 +430,7 @@ class Waves(Study):
     @property
     def sentences(self) -> list[str]:
         """Sentence on the finding, and one with the exact bytes that are alive at the peak."""
-        return [text_of(f"see.{self.state}"), self.exactly]
+        return [text_of(f"see.{self.state}", k=self.wave.k), self.exactly]
 
     @property
     def exactly(self) -> str:
@@ -446,6 +452,7 @@ class Waves(Study):
         return {
             "peak": three_digits(wave.peak), "plain": three_digits(schedule_set.plain.peak),
             "more": schedule_set.more(wave),
+            "times": f"{schedule_set.plain.peak / wave.peak:.1f}",
             "kept": three_digits(wave.parts["kept"]), "floor": three_digits(wave.floor),
             "k": wave.k,
             "stages": schedule_set.stages, "budget": budget,

@@ -9,6 +9,10 @@ from memlab.lesson.card_question import Purpose, topics
 
 LESSONS = sorted(path.name for path in build.LESSONS.glob("[0-9]*.ipynb"))
 SCREEN = {"width": 1366, "height": 768}
+ASKED_BELOW = ("07", "08")
+"""Lessons whose first picture says nothing without the first line of the cell below it."""
+LINE = 20
+"""Pixels of a line of text."""
 READ = 120
 """Pixels of a picture from its top: its title and its first sentence."""
 FIRST = """() => {
@@ -16,12 +20,14 @@ FIRST = """() => {
     const root = panel.querySelector(".memlab-card, .memlab-view");
     const rows = [...root.querySelectorAll("input, select, .ml-heading:not([hidden])")];
     const picture = root.querySelector(".ml-picture svg")?.getBoundingClientRect();
+    const asked = panel.querySelectorAll(".jp-Cell")[2].querySelector(".jp-RenderedMarkdown p");
     return {
         bottom: box.bottom,
         control: rows[0].getBoundingClientRect().bottom,
         picture: picture ? (picture.top + picture.bottom) / 2 : 0,
+        question: asked ? asked.getBoundingClientRect().top + LINE : Infinity,
     };
-}"""
+}""".replace("LINE", str(LINE))
 CARDS = """() => [...document.querySelectorAll(".memlab-asked .memlab-card")].map((card, index) => {
     card.dataset.index = index;
     return card.querySelector(".ml-heading").textContent;
@@ -58,6 +64,8 @@ def test_what_moves_is_on_the_first_screen(open_notebook, name):
     shown = page.evaluate(FIRST)
     assert shown["control"] <= shown["bottom"]
     assert shown["picture"] <= shown["bottom"]
+    if name[:2] in ASKED_BELOW:
+        assert shown["question"] <= shown["bottom"]
 
 
 @pytest.mark.parametrize("name", LESSONS)

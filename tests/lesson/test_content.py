@@ -40,7 +40,6 @@ LABELS = {
         "why.norm",
         "why.act",
     },
-    "07.both": {"training", "inference"},
     "07.address": {"onto", "above", "loss_same", "loss_other"},
     "10.slowest": {"worker", "workers"},
 }

@@ -266,6 +266,27 @@ def test_a_right_guess_in_the_other_unit_is_right_and_says_so():
     assert not judge(amount("5.7 MB"), truth).right
 
 
+@every_row(
+    ("given", "unit", "close"),
+    [
+        ("5.8 GB", "", True),
+        ("5.98 GB", "GiB", False),
+        ("6 GB", "", True),  # 6.42 rounds to 6
+        ("6.0 GB", "GiB", False),  # and not to 6.0
+        ("6 GiB", "", False),
+        ("6.4 GB", "", False),
+        ("6.4 GiB", "GB", False),
+        ("6.5 GB", "", True),
+        ("7 GB", "", True),
+    ],
+)
+def test_a_guess_that_rounds_to_the_truth_is_not_said_to_be_right_in_the_other_unit(
+    given, unit, close
+):
+    verdict = judge(amount(given), 6_420_810_980)
+    assert (verdict.right, verdict.unit, verdict.close) == (True, unit, close)
+
+
 # -- silence ------------------------------------------------------------------------------------
 
 

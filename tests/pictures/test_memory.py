@@ -805,3 +805,19 @@ def test_a_lower_frame_makes_the_page_lower_by_as_much():
     assert low.collisions() == []
     with pytest.raises(InputError, match="height"):
         views.memory("resnet50", 32, height=100)
+
+
+def test_a_lower_picture_block_by_block_keeps_its_rows_and_hides_the_keys() -> None:
+    tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
+    high, low = (
+        views.memory(tiny, 8, "sgd", networks=(), largest=8, height=tall) for tall in (280, 240)
+    )
+    names = [{label.content for label in view.page().svg().labels} for view in (high, low)]
+    assert names[1] <= names[0]
+    assert {"parameter w1", "dE/dfc1", "peak"} <= names[1]
+    assert 20 < high.page().svg().height - low.page().svg().height <= 40
+    assert low.page().svg().collisions() == []
+    assert [view.now_["layout"]["classes"] for view in (high, low)] == [
+        "memlab-view",
+        "memlab-view memlab-low",
+    ]

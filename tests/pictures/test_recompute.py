@@ -166,7 +166,7 @@ def test_the_title_is_the_finding(name: str, k: int, state: str, says: str) -> N
 )
 def test_a_chain_of_equal_layers_saves_nothing_with_k_1(k: int, state: str) -> None:
     every = Schedules(memlab.training_step(chains.alike(100)), 2500)
-    shown = Waves(every, every._every(k))
+    shown = Waves(every, every.keeping(k))
     assert shown.state == state
     title = f"k = 1 saves hardly anything here: 10.4 MB, for {every.more(shown.wave)} more time"
     assert (shown.title == title) == (k == 1)
@@ -174,8 +174,8 @@ def test_a_chain_of_equal_layers_saves_nothing_with_k_1(k: int, state: str) -> N
 
 def test_a_k_that_saves_nothing_is_too_large_only_beyond_the_best() -> None:
     every = Schedules(memlab.training_step(chains.alike(100)), 2500)
-    assert Waves(every, every._every(100)).state == "few"
-    assert Waves(every, every._every(1)).state != "few"
+    assert Waves(every, every.keeping(100)).state == "few"
+    assert Waves(every, every.keeping(1)).state != "few"
 
 
 def test_a_study_has_every_byte_of_every_k() -> None:
@@ -261,7 +261,7 @@ def test_k_moves_bytes_and_time() -> None:
     shown = send(view, k=1)
     assert (view.k, shown["shown"]) == (1, 1)
     assert shown["state"] == f"1|None|1299991780|{view.rows.wave.cost}"
-    assert "Here the smallest k is best" in shown["says"]
+    assert "2.3 times smaller: 2.94 GB become 1.30 GB" in shown["says"]
     with pytest.raises(InputError, match="k must be at most 20, got 21"):
         view.k = 21
     assert view.k == 1
@@ -291,7 +291,7 @@ def test_a_network_is_chosen_and_k_is_by_the_rule_again() -> None:
 @pytest.mark.parametrize(
     ("button", "label", "state", "title"),
     [
-        ("surprise", "ResNet-50 v1.5", "first", "Here the smallest k is best, and not √n"),
+        ("surprise", "ResNet-50 v1.5", "first", "2.3 times smaller: 2.94 GB"),
         ("break", "ResNet-200 v1.5", "many", "k is too small: kept feature maps take"),
     ],
 )

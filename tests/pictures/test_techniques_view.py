@@ -84,7 +84,8 @@ def test_where_nothing_can_be_saved_the_title_says_so() -> None:
 def test_the_dots_are_every_k_and_the_line_is_the_frontier() -> None:
     view = techniques("resnet50", stop=LINE)
     waves = view.rows.all.every
-    dots = [mark.points[0] for mark in marks(view, Points)]
+    *dots, ring = (mark.points[0] for mark in marks(view, Points))
+    assert ring == (view.rows.half.peak, view.rows.extra(view.rows.half))
     assert dots == [(wave.peak, view.rows.extra(wave)) for wave in waves.values()]
     corners = max((mark.points for mark in marks(view, Line)), key=len)
     assert set(corners[::2]) == {(w.peak, view.rows.extra(w)) for w in view.rows.all.frontier}
@@ -201,7 +202,7 @@ def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> N
     said = [label.content for label in techniques(stop=LINE).page().svg().labels]
     assert {
         "cheap: single maps",
-        "every k-th stage kept, k = 1",
+        "half of the saving",
         "kept",
         "recomputed",
         "gradient maps",
@@ -209,12 +210,16 @@ def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> N
 
 
 @pytest.mark.parametrize(("network", "k"), [("resnet50", 1), ("resnet200", 5)])
-def test_the_ring_and_the_large_mountain_have_the_same_k(network: str, k: int) -> None:
+def test_the_ring_and_the_large_mountain_are_of_one_schedule(network: str, k: int) -> None:
     view = techniques(network, stop=LINE)
-    large = max(marks(view, Thumbnail), key=lambda mark: mark.size)
-    assert large.wave is view.rows.all.best
-    assert large.wave.k == k
-    assert f"every k-th, k = {k}" in [label.content for label in view.page().svg().labels]
+    for budget, shown in ((None, "half"), (view.rows.all.plain.peak, "chosen")):
+        view.budget = budget
+        large = max(marks(view, Thumbnail), key=lambda mark: mark.size)
+        ring = next(mark for mark in marks(view, Points) if mark.look == "ring")
+        assert large.wave is getattr(view.rows, shown)
+        assert ring.points == [(large.wave.peak, view.rows.extra(large.wave))]
+        name = f"every k-th, k = {k}" if budget is None else "every k-th"
+        assert name in [label.content for label in view.page().svg().labels]
 
 
 def test_all_techniques_stand_behind_a_button() -> None:

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 from memlab.course.reveals import reveal
 from memlab.lesson.card_question import Attempt
-from memlab.lesson.content.lesson_06 import trainings
+from memlab.lesson.content.lesson_06 import slow_trainings, trainings
+from memlab.lesson.digits import SLOWER
 from memlab.measure import timing
 from memlab.pictures.number import NumberBits, number
 from memlab.pictures.precision import FormatsByRole, precision
@@ -32,5 +33,8 @@ def formats_by_role(turn: Attempt) -> FormatsByRole:
 
 @reveal("06.dark")
 def losses(turn: Attempt) -> TrainingCurves:
-    """Losses and test errors of the trainings in four formats."""
-    return training_curves(trainings(turn.numbers["epochs"]), timing.machine())
+    """Losses and test errors of the trainings in four formats, and of those at a tenth of the
+    rate."""
+    epochs = turn.numbers["epochs"]
+    slow = {f"{mode}, rate/{SLOWER}": done for mode, done in slow_trainings(epochs).items()}
+    return training_curves({**trainings(epochs), **slow}, timing.machine())

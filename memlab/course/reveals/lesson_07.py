@@ -26,9 +26,9 @@ def readers(turn: Attempt) -> Memory:
 
 @reveal("07.both")
 def freed_and_in_place(turn: Attempt) -> ReusedMemory:
-    """Maps at the peak: nothing freed, in place, freed, and both."""
+    """Feature maps at the peak of inference: nothing freed, in place, freed, and both."""
     n = turn.numbers
-    return reuse(n["network"], n["batch"], training=n["training"])
+    return reuse(n["network"], n["batch"], training=False)
 
 
 @reveal("07.address")

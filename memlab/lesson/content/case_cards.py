@@ -30,7 +30,7 @@ from memlab.lesson.material.case_rows import (
     plain,
     row,
 )
-from memlab.lesson.misconceptions import Mistake
+from memlab.lesson.misconceptions import Mistake, rounded
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
 from memlab.techniques.in_place import in_place
@@ -205,13 +205,18 @@ def made_again(n: Numbers) -> Truth:
     own, before = _rows("08")
     blocks = sum(op.kind == "add" for op in plain().ops)
     equal = Fraction(before.peak * 2 * isqrt(blocks), blocks)
+    few = plan(TECHNIQUES["08"].make(plain(), LANES)).peak(LANES)
     causes = (
         Mistake("equal_blocks", equal),
         Mistake("floor_alone", Fraction(_floor(own))),
+        *(Mistake("floor_too", rounded(few, digits) * IMAGES / LANES) for digits in (1, 2, 3)),
     )
     least, _ = lesson_08.extra("resnet50", LANES)
+    kept = _of_role(own, Role.FEATURE_MAP) - own.again
     seen = {
-        **_seen("08"), "least": f"{float(100 * least):.1f}",
+        **_seen("08"), "least": f"{float(100 * least):.1f}", "inside": three_digits(own.again),
+        "stage": own.peak_at.rpartition(".")[0],
+        "kept": percent(kept, own.peak),
         "here": _without_convolutions(hardware.find(MACHINE)),
         "there": _without_convolutions(measured_rates.recorded()),
     }  # fmt: skip

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from math import prod
+from itertools import count
+from math import ceil, log2, prod
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -90,11 +91,22 @@ def update(n: Numbers) -> Truth:
         weight = rounding.nearest(weight + float(n["step"]), n["format"])
     name = "same" if weight == 1 else "exact" if Fraction(weight) == exact else "other"
     number_format = formats.find(n["format"])
+    apart = float(rounding.ulp(1, number_format))
     told = {
         "weight": f"{weight:g}",
-        "apart": f"{float(rounding.ulp(1, number_format)):.2g}",
+        "apart": f"{apart:.2g}",
+        "first": f"{1 + float(n['step']):g}",
+        "above": _above(apart / 2),
+        "other": "bf16" if n["format"] == "fp16" else "fp16",
     }
     return Truth(name, seen=told)
+
+
+def _above(half: float) -> str:
+    """Return the number with the fewest decimals that is more than ``half`` and less than twice
+    as much above 1: the number rounds up."""
+    decimals = next(d for d in count(1) if ceil(half * 10**d) < 2 * half * 10**d)
+    return f"{1 + ceil(half * 10**decimals) / 10**decimals:g}"
 
 
 # -- the model state ------------------------------------------------------------------------------
@@ -158,7 +170,9 @@ def saves(n: Numbers) -> Truth:
     }
     name = "same" if peaks["state"] == peaks["maps"] else min(peaks, key=lambda row: peaks[row])
     labels = {"mixed fp16": "mixed fp16", "state": "8-bit states", "maps": "maps in 8 bits"}
-    return Truth(name, tuple(planned(value, labels[name]) for name, value in peaks.items()))
+    figures = tuple(planned(value, labels[name]) for name, value in peaks.items())
+    saved = {key: three_digits(peaks["mixed fp16"] - peaks[key]) for key in ("state", "maps")}
+    return Truth(name, figures, seen={**saved, "peak": three_digits(peaks["mixed fp16"])})
 
 
 # -- gradients that become 0 ----------------------------------------------------------------------
@@ -175,6 +189,12 @@ def trainings(epochs: int) -> dict[str, History]:
     return digits.in_the_dark(epochs)
 
 
+@cache
+def slow_trainings(epochs: int) -> dict[str, History]:
+    """Histories of the trainings at a tenth of the rate by format, made once in a session."""
+    return digits.in_small_steps(epochs)
+
+
 @topic("06.dark", AnswerKind.CHOICE, {"epochs": 6}, None, options=_WAYS,
        gives=("underflow", "loss scaling", "loss scale", "range of fp32"),
        seconds=15)  # fmt: skip
@@ -185,10 +205,23 @@ def dark(n: Numbers) -> Truth:
     learned = [name for name in ("fp16", "bf16") if errors[name] < LEARNED]
     name = "both" if len(learned) == 2 else learned[0] if learned else "neither"
     told = {f"n{i}": share(done.error) for i, done in enumerate(trained.values())}
-    digit, power = f"{formats.find('fp16').smallest:.0e}".split("e")
-    smallest = f"{digit}·10{str(int(power)).translate(RAISED)}"
+    slow = slow_trainings(n["epochs"]).values()
+    told |= {f"slow{i}": share(done.error) for i, done in enumerate(slow)}
     scale = f"{trained['mixed fp16'].scales[-1]:,.0f}"
-    return Truth(name, seen={**told, "smallest": smallest, "scale": scale})
+    end = trained["fp16"].losses[-1]
+    zeros = {"power": _raised(round(log2(end))), "end": _in_tens(end, 2)}
+    smallest = _in_tens(formats.find("fp16").smallest, 0)
+    return Truth(name, seen={**told, **zeros, "smallest": smallest, "scale": scale})
+
+
+def _in_tens(value: float, digits: int) -> str:
+    """Return a number with a power of 10: ``'1.49·10⁻⁸'``."""
+    number, power = f"{value:.{digits}e}".split("e")
+    return f"{number}·10{_raised(int(power))}"
+
+
+def _raised(power: int) -> str:
+    return str(power).translate(RAISED)
 
 
 # -- exercise: a model state in few bits ----------------------------------------------------------

@@ -136,31 +136,25 @@ _NETWORKS = ("resnet50", "gpt_small", "resnet18", "vgg16", "googlenet")
 
 
 def _draw_both(chance: Random) -> Numbers:
-    return {
-        "network": chance.choice(_NETWORKS),
-        "training": chance.choice((True, False)),
-        "batch": chance.choice((8, 16, 32)),
-    }
+    return {"network": chance.choice(_NETWORKS), "batch": chance.choice((8, 16, 32))}
 
 
 @cache
-def shrunk(network: str, training: bool, batch: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Bytes of feature and gradient maps at the peak of the step that frees nothing, over those in
-    place alone, with reuse alone, and with both (A9, D2)."""
-    ways = FourWays(zoo.build(network), training, batch)
+def shrunk(network: str, batch: int) -> tuple[Fraction, Fraction, Fraction]:
+    """Bytes of feature maps at the peak of an inference that frees nothing, over those in place
+    alone, with reuse alone, and with both (A9, D2)."""
+    ways = FourWays(zoo.build(network), False, batch)
     alone, reuse, both = map(ways.smaller, ways.ways[1:])
     return alone, reuse, both
 
 
 def _both_words(n: Numbers) -> Numbers:
-    alone, reuse, _ = shrunk(n["network"], n["training"], n["batch"])
-    key = "training" if n["training"] else "inference"
+    alone, reuse, _ = shrunk(n["network"], n["batch"])
     return {**with_label(n), "alone": f"{float(alone):.1f}",
-            "reuse": f"{float(reuse):.1f}", "pass": strings.get(f"ask.07.both.{key}"),
-            "product": f"{float(alone * reuse):.1f}"}  # fmt: skip
+            "reuse": f"{float(reuse):.1f}", "product": f"{float(alone * reuse):.1f}"}  # fmt: skip
 
 
-@topic("07.both", AnswerKind.CHOICE, {"network": "resnet50", "training": True, "batch": 32},
+@topic("07.both", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32},
        _draw_both,
        options=("product", "between", "reuse"), words=_both_words,
        gives=("nearly all", "on top of", "adds nothing", "one operation later"),
@@ -168,7 +162,7 @@ def _both_words(n: Numbers) -> Numbers:
 def both(n: Numbers) -> Truth:
     """Answer of 07.both: the saving of in place and reuse together, compared with the product of
     both and with reuse alone."""
-    alone, reuse, together = shrunk(n["network"], n["training"], n["batch"])
+    alone, reuse, together = shrunk(n["network"], n["batch"])
     told = {"both": f"{float(together):.2f}", "reused": f"{float(reuse):.2f}"}
     if together > Fraction(95, 100) * alone * reuse:
         return Truth("product", seen=told)
@@ -227,10 +221,27 @@ def _fault_words(n: Numbers) -> Numbers:
     return {**n, "moved": strings.get(f"ask.07.address.{key}", moving=moving, there=there)}
 
 
-def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, int]:
-    """Number of values that differ in any bit, and the number of all values."""
-    differ = (np.count_nonzero(one[name].view("u4") != other[name].view("u4")) for name in one)
-    return sum(map(int, differ)), sum(array.size for array in one.values())
+def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> dict[str, int]:
+    """Number of values that differ in any bit, by the names of their arrays."""
+    return {
+        name: int(np.count_nonzero(one[name].view("u4") != other[name].view("u4"))) for name in one
+    }
+
+
+def _victims(step: Step, fault: str) -> dict[str, object]:
+    """Number of the operation that writes over a block, from 1 on, and the later readers of that
+    block, with theirs."""
+    moving, there = FAULTS[fault]
+    at = next(n for n, op in enumerate(step.ops, 1) if moving in _names(op.writes))
+    readers = [f"{op.name} ({n})" for n, op in enumerate(step.ops, 1)
+               if n > at and there in _names(op.reads)]  # fmt: skip
+    *others, last = readers or [""]
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return {"at": at, "there": there, "readers": listed}
+
+
+def _names(operands: Mapping[str, Tensor]) -> set[str]:
+    return {tensor.storage.name for tensor in operands.values()}
 
 
 @topic("07.address", AnswerKind.CHOICE, {"fault": "backward", "batch": 4}, _draw_fault,
@@ -247,11 +258,14 @@ def address(n: Numbers) -> Truth:
     right = run(step, batch, placement=packed)
     moved = faulty(packed, n["fault"])
     other = run(step, batch, placement=moved, poison=False, overlapping=True)
-    differ, count = _wrong(right.gradients, other.gradients)
+    wrong = _wrong(right.gradients, other.gradients)
+    differ, count = sum(wrong.values()), sum(array.size for array in right.gradients.values())
     same = right.loss == other.loss
     answer = ("gradients" if differ else "same") if same else "loss"
     loss = strings.get(f"ask.07.address.loss_{'same' if same else 'other'}")
-    return Truth(answer, seen={"loss": loss, "differ": f"{differ:,}", "count": f"{count:,}"})
+    told: dict[str, object] = {"arrays": len(wrong), "wrong": sum(map(bool, wrong.values()))}
+    told |= {"loss": loss, "differ": f"{differ:,}", "count": f"{count:,}"}
+    return Truth(answer, seen={**_victims(step, n["fault"]), **told})
 
 
 # -- exercise -----------------------------------------------------------------------------------

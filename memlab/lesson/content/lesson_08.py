@@ -23,7 +23,6 @@ from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, top
 from memlab.lesson.chains import ALIKE, BATCH
 from memlab.lesson.content.lesson_07 import address
 from memlab.lesson.content.shared_truths import (
-    backward_begins,
     known,
     measured,
     planned,
@@ -32,10 +31,9 @@ from memlab.lesson.content.shared_truths import (
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
-from memlab.pictures.recompute import Schedules
+from memlab.pictures.recompute import Schedules, schedules, subject
+from memlab.pictures.techniques.frontier import LINE, Frontier
 from memlab.pictures.values.number_text import three_digits
-from memlab.step.step import Step
-from memlab.step.tensor import Role
 from memlab.techniques.recompute import recompute
 from memlab.techniques.recompute.chain_optimum import frontier
 from memlab.techniques.recompute.step_as_chain import cuts
@@ -98,7 +96,7 @@ def best(n: Numbers) -> Truth:
     every = Fraction(chains.held(plan(training_step(chains.alike(layers), "sgd")), source=True))
     causes = [
         Mistake("half_kept", Fraction(layers + 1, layers // 2 + 2)),
-        Mistake("stored_alone", Fraction(layers + 1, layers // k + 1)),
+        *(Mistake("stored_alone", alone) for alone in _checkpoints_alone(layers, k)),
         Mistake("one_kept", Fraction(layers + 1)),
         Mistake("no_fewer", Fraction(1)),
     ]
@@ -107,6 +105,17 @@ def best(n: Numbers) -> Truth:
     told = {"held": held // ALIKE, "k": k, **peaks}
     figures = planned(every / held), measured(every / seen)
     return Truth(every / held, figures, tuple(distinct_causes(every / held, causes)), told)
+
+
+def _checkpoints_alone(layers: int, k: int) -> list[Fraction]:
+    """Return the factors that people get who count the checkpoints only: with the input among
+    them, without it, and with it among all feature maps alone."""
+    checkpoints = layers // k
+    return [
+        Fraction(layers + 1, checkpoints + 1),
+        Fraction(layers, checkpoints),
+        Fraction(layers + 1, checkpoints),
+    ]
 
 
 @topic("08.hundred", AnswerKind.CHOICE, {"layers": 100}, None, options=("lower", "half", "plain"),
@@ -120,7 +129,10 @@ def hundred(n: Numbers) -> Truth:
         return chains.held(plan(recompute(step, "every", k=k)), source=True)
 
     one, plain = held(n["layers"]), chains.held(plan(step), source=True)
-    return Truth("plain" if one == plain else "lower" if one < held(20) else "half")
+    view = Schedules(training_step(chains.alike(n["layers"])), SAMPLES)
+    wave = view.keeping(n["layers"])
+    told = {"peak": three_digits(wave.peak), "more": view.more(wave)}
+    return Truth("plain" if one == plain else "lower" if one < held(20) else "half", seen=told)
 
 
 # -- stages that are not alike ------------------------------------------------------------------
@@ -129,26 +141,14 @@ _OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
 
 
 @cache
-def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
-    """Bytes of the plain step over those with every stage recomputed: at the peak, and of feature
-    maps when backward begins."""
+def times_less(network: str, batch: int) -> Fraction:
+    """Peak of the plain step over that with every stage recomputed."""
     step = training_step(zoo.build(network), "momentum")
-    again = recompute(step, "every", k=1)
-    return (
-        Fraction(plan(step).peak(batch), plan(again).peak(batch)),
-        Fraction(_waiting(step, batch), _waiting(again, batch)),
-    )
-
-
-def _waiting(step: Step, batch: int) -> int:
-    """Bytes of feature maps that are alive when backward begins."""
-    ledger = plan(step)
-    alive = ledger.alive(backward_begins(ledger))
-    return sum(entry.size.at(batch) for entry in alive if entry.role is Role.FEATURE_MAP)
+    return Fraction(plan(step).peak(batch), plan(recompute(step, "every", k=1)).peak(batch))
 
 
 def _stage_words(n: Numbers) -> Numbers:
-    other, _ = times_less("resnet50", n["batch"])
+    other = times_less("resnet50", n["batch"])
     return {**with_label(n), "other": f"{float(other):.1f}"}
 
 
@@ -161,18 +161,13 @@ def _stage_words(n: Numbers) -> Numbers:
 def stages(n: Numbers) -> Truth:
     """Answer of 08.stages: the saving by recompute of every stage in one network, compared with
     ResNet-50, planned."""
-    (reruns, inside), (other, less) = (
-        times_less(name, n["batch"]) for name in (n["network"], "resnet50")
-    )
+    reruns, other = (times_less(name, n["batch"]) for name in (n["network"], "resnet50"))
     step = training_step(zoo.build(n["network"]), "momentum")
     again = recompute(step, "every", k=1)
     more = (
         Fraction(roofline.total(again, n["batch"], _ON) / roofline.total(step, n["batch"], _ON)) - 1
     )
-    told = {
-        "found": f"{float(reruns):.1f}", "percent": f"{float(100 * more):.0f}",
-        "inside": f"{float(inside):.1f}", "other_inside": f"{float(less):.1f}",
-    }  # fmt: skip
+    told = {"found": f"{float(reruns):.1f}", "percent": f"{float(100 * more):.0f}"}
     alike = Fraction(4, 5) < reruns / other < Fraction(5, 4)
     return Truth("same" if alike else "more" if reruns > other else "less", seen=told)
 
@@ -211,14 +206,27 @@ def _part(whole: Fraction, half: Fraction) -> str:
 @topic("08.half", AnswerKind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
        options=("all", "more", "half", "less"),
        words=with_label,
-       gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make"),
+       gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make",
+              "early stage"),
        shows=({"stop": 3},))  # fmt: skip
 def half(n: Numbers) -> Truth:
     """Answer of 08.half: the part of the added time that half of the saving costs, on the chain's
     frontier (E6)."""
     more_work = extra(n["network"], n["batch"])
     whole, less = (f"{float(100 * share):.1f}" for share in more_work)
-    return Truth(_part(*more_work), seen={"whole": whole, "part": less})
+    every = schedules(subject(n["network"]), n["batch"])
+    again = _listed(Frontier(every, LINE).half.again)
+    told = {"whole": whole, "part": less, "again": again, "stages": every.stages}
+    return Truth(_part(*more_work), seen=told)
+
+
+def _listed(stages: Sequence[int]) -> str:
+    """Return numbers of stages in words: ``'stages 3 to 6'``, ``'stages 1, 2 and 7'``."""
+    first, last = stages[0], stages[-1]
+    if len(stages) > 2 and last - first == len(stages) - 1:
+        return f"stages {first} to {last}"
+    *others, end = map(str, stages)
+    return f"stages {', '.join(others)} and {end}" if others else f"stage {end}"
 
 
 # -- exercise -----------------------------------------------------------------------------------

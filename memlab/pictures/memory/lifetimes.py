@@ -527,7 +527,8 @@ class BlockBar:
 class Sheet:
     """Everything that the picture of lifetimes depends on, and its layout. Operation i goes from i
     to i + 1 across; vertical positions are in pixels from the top. ``room`` holds the bytes for
-    which there is space: in a pile, in all bars, and in one of them."""
+    which there is space: in a pile, in all bars, and in one of them. ``less`` are pixels that the
+    picture is lower than usual."""
 
     now: LifetimeTable
     room: tuple[int, ...]
@@ -536,6 +537,7 @@ class Sheet:
     focus: BlockLifetime | None
     numbers: bool
     width: float
+    less: int = 0
 
     @property
     def count(self) -> int:
@@ -601,7 +603,8 @@ class Sheet:
         """Pixels per byte: as many as the space allows when it is filled, with as many bars as
         possible of the largest size."""
         pile, bars, largest = self.room
-        room = (BELOW_FORMULAS if self.formulas else ROOM) - LINE * len(self.lives)
+        most = (BELOW_FORMULAS if self.formulas else ROOM) - self.less
+        room = most - LINE * len(self.lives)
         large = bars / largest
         tall = min(room / pile, (room + large * (LINE - GAP)) / (pile + bars))
         return min(TALLEST / largest, max(tall, LINE / pile))
@@ -694,12 +697,12 @@ def needs(now: LifetimeTable) -> tuple[int, int, int]:
 
 def page(
     now: LifetimeTable, before: LifetimeTable | None = None, at: int | None = None, focus: str = "",
-    numbers: bool = False, width: float = 820, room: tuple[int, ...] = (),
+    numbers: bool = False, width: float = 820, room: tuple[int, ...] = (), less: int = 0,
 ) -> Page:  # fmt: skip
     """Return the lifetimes of a step as a page, with a frame around operation ``at``, counted from
     0, or around the peak. A block in ``focus`` says why it stays; ``before`` is the state whose
     levels are dashed; ``numbers`` shows every byte. ``room`` is the space for piles and bars, as
-    ``needs`` counts it."""
+    ``needs`` counts it, and ``less`` the pixels by which the picture is lower than usual."""
     at = now.peak if at is None else at
     sheet = Sheet(
         now,
@@ -709,6 +712,7 @@ def page(
         now.block(focus),
         numbers,
         width,
+        less,
     )
     title, sentence = now.finding(before, at, sheet.focus)
     op = before.operations[before.peak] if before else None

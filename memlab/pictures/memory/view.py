@@ -242,7 +242,8 @@ class Memory(SteadyView[Snapshot]):
         default=True, when=never, fixed=True, code="never",
     )  # fmt: skip
     height = Setting(
-        doc="height of the mountain's frame in pixels; a picture block by block has its own",
+        doc="height of the mountain's frame in pixels; a picture block by block, which has its own "
+        "height, becomes lower by as much",
         default=FIRST,
         check=lambda given: whole_number("height (pixels)", given, least=120, most=FIRST),
         fixed=True,
@@ -364,7 +365,8 @@ class Memory(SteadyView[Snapshot]):
         old = lives(was) if was and is_small(was) else None
         at = None if now.cursor is None else self.rows_of(now).at
         many = now.detail == "all"
-        return small.page(lives(now), old, at, focus(now), many, scene.width, now.room[2:])
+        less = FIRST - now.height
+        return small.page(lives(now), old, at, focus(now), many, scene.width, now.room[2:], less)
 
     def shown_in(self, scene: PageState) -> MemoryPageInputs:
         """Return everything that the picture of a scene depends on. The last result is cached."""
@@ -419,6 +421,13 @@ class Memory(SteadyView[Snapshot]):
         return cursor_words(snapshot) if now.cursor else ""
 
     # -- keys and presses -------------------------------------------------------------------
+
+    @property
+    def classes(self) -> str:  # type: ignore[override]
+        """The classes of its root; ``memlab-low`` hides the keys below a picture that was asked to
+        be low."""
+        low = " memlab-low" if self.state.height < FIRST else ""
+        return f"{super().classes}{low}"
 
     def help(self) -> str:
         now = self.state

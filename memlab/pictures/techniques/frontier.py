@@ -89,6 +89,12 @@ class Frontier:
         return None if self.budget is None else self.all.within(self.budget)
 
     @property
+    def ringed(self) -> Wave | None:
+        """Schedule of the ring: the chosen one, otherwise that of half the saving on the line."""
+        saves = self.stop == LINE and self.least.peak < self.all.plain.peak
+        return self.chosen or (self.half if saves else None)
+
+    @property
     def points(self) -> list[FrontierPoint]:
         """Schedules that have a name in the picture, the plain step first."""
         all_, batch = self.all, self.all.batch

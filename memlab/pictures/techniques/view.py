@@ -111,7 +111,7 @@ class Techniques(View[Frontier]):
 
     def _marked(self, now: State) -> Wave:
         frontier = self.rows_of(now)
-        return frontier.chosen or (frontier.half if now.stop == LINE else frontier.all.best)
+        return frontier.ringed or frontier.all.best
 
     def reconcile(self, new: State, was: State | None) -> State:
         """Move to the third stop where a budget is given."""
@@ -332,9 +332,10 @@ class FrontierChart:
             yield self._mountain("", wave, "", around)
         yield from self._guess()
         if frontier.chosen:
-            place = self.place(frontier.chosen)
             yield Rule(x=frontier.budget, look="rule", width=1.4, crossed=True)
-            yield Points([place], "ring", 13, fact=self._fact(text_of("within"), frontier.chosen))
+        if ringed := frontier.ringed:
+            fact = self._fact(text_of("within" if frontier.chosen else "half"), ringed)
+            yield Points([self.place(ringed)], "ring", 13, fact=fact)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -406,13 +407,14 @@ class FrontierChart:
         """Yield words on how to read the chart, and the mountain of one schedule, at the side."""
         if not self.wide:
             return
-        x, all_, chosen = self.x.last, self.frontier.all, self.frontier.chosen
+        x, all_, ringed = self.x.last, self.frontier.all, self.frontier.ringed
         for index, key in enumerate(("left", "down")):
             yield ChartText(x, self.top, text_of(key), 12, dx=22, dy=10 + 17 * index)
         stop = self.frontier.stop
         own = all_.every.get(all_.rule, all_.best) if stop == EVERY else all_.best
-        wave = chosen or own
-        key = "within" if chosen else "large" if wave.k == all_.rule else "large_k"
+        wave = ringed or own
+        kept = "large" if wave.k == all_.rule else "large_k"
+        key = "within" if self.frontier.chosen else "half" if ringed else kept
         name = text_of(key, k=wave.k)
         yield Thumbnail(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
                        lead=False)  # fmt: skip
