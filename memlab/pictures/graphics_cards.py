@@ -30,8 +30,8 @@ from memlab.pictures.draw.theme import SHAPES, paint
 from memlab.pictures.live.setting import Range, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
-from memlab.pictures.network_setting import network_setting
 from memlab.pictures.values.cache import RecentResults
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.number_text import MOST, three_digits
 from memlab.pictures.values.study import Study
 from memlab.techniques.no_reuse import no_reuse

@@ -22,7 +22,6 @@ from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.live.setting import Checkbox, Range, State
 from memlab.pictures.live.view import PageState, View, maker
-from memlab.pictures.network_setting import network_setting
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
     MOST,
@@ -33,6 +32,7 @@ from memlab.pictures.shifted_copies.lowering import (
     lowered_bytes,
     times,
 )
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 

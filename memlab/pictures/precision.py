@@ -30,7 +30,7 @@ from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, always, never
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.memory.step_memory import StepMemory
-from memlab.pictures.network_setting import network_setting
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.number_text import figure, percent, three_digits, three_digits_of_sum
 from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of
 from memlab.step.fp32_tiles import COMPUTED, operands

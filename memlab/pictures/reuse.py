@@ -23,7 +23,7 @@ from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import ByName, Checkbox, NumberBox, State
 from memlab.pictures.live.view import PageState, View, maker
-from memlab.pictures.network_setting import network_setting
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.number_text import ratio, three_digits
 from memlab.pictures.values.step_recipe import network_of
 from memlab.pictures.values.study import Study

@@ -31,7 +31,7 @@ from memlab.pictures.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
 from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.mountain.stack_parts import StackPart
-from memlab.pictures.network_setting import network_setting
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.number_text import ratio, three_digits
 from memlab.pictures.values.step_recipe import StepRecipe, memory_of, network_of
 from memlab.step.tensor import Role

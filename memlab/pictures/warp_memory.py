@@ -32,8 +32,8 @@ from memlab.pictures.draw.table import LINES, Below, PageBlock, Paragraphs, Side
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
-from memlab.pictures.network_setting import network_setting
 from memlab.pictures.shifted_copies.lowering import conv, find
+from memlab.pictures.values.network_setting import network_setting
 from memlab.step.tensor import Role
 
 WARP = 32

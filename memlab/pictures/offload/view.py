@@ -14,10 +14,10 @@ from memlab.pictures.live.fixed_axes import Needs, SteadyView
 from memlab.pictures.live.setting import ByName, Range, Select, Setting, State
 from memlab.pictures.live.setting import TextBox as Typed
 from memlab.pictures.live.view import PageState, maker
-from memlab.pictures.network_setting import network_setting
 from memlab.pictures.offload import focus
 from memlab.pictures.offload.page import NEAR, OffloadPageInputs, needs, page
 from memlab.pictures.offload.streams import OffloadTimeline, offloaded, short, speed
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.step_recipe import network_of
 

@@ -20,8 +20,8 @@ from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, T
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.setting import Range, Select, State
 from memlab.pictures.live.view import PageState, View, maker
-from memlab.pictures.network_setting import network_setting
 from memlab.pictures.per_image.curves import BatchShares, curves_of
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.number_text import figure, ratio, three_digits
 from memlab.step.tensor import Role
 

@@ -13,7 +13,6 @@ from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.live.widget import typed
 from memlab.pictures.memory.step_memory import free_here
-from memlab.pictures.network_setting import network_setting
 from memlab.pictures.shifted_copies.cells import PITCH
 from memlab.pictures.shifted_copies.lowering import (
     BATCHES,
@@ -40,6 +39,7 @@ from memlab.pictures.shifted_copies.small_picture import (
     SmallPicture,
     text_of,
 )
+from memlab.pictures.values.network_setting import network_setting
 from memlab.pictures.values.step_recipe import network_of
 
 MOVES = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
