@@ -11,8 +11,7 @@ from memlab.pictures.memory.view import Memory, memory
 @reveal("01.peak")
 def training(turn: Attempt) -> Memory:
     """Lifetimes of a training step of the single layer."""
-    return memory("linear1", turn.numbers["batch"], "sgd", only=("inputs",),
-                  control=("inputs",), largest=4, **BARE)  # fmt: skip
+    return memory("linear1", turn.numbers["batch"], "sgd", only=("batch",), largest=4, **BARE)
 
 
 @reveal("01.gelu")
