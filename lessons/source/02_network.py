@@ -7,7 +7,7 @@
 import memlab
 from memlab import lesson, units, views, zoo
 
-views.memory("alexnet", 256, only=("batch",), budgets=(), free=False, largest=256)
+views.memory("alexnet", 256, only=("batch",), budgets=(), free=False, largest=256, height=140)
 
 # %% [markdown]
 # Halve **Batch**: does the peak halve? The **mountain** above the thick line follows the batch, the

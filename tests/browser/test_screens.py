@@ -22,6 +22,17 @@ FIRST = """() => {
         picture: picture ? (picture.top + picture.bottom) / 2 : 0,
     };
 }"""
+BELOW = """() => {
+    const notebook = jupyterapp.shell.currentWidget.content;
+    const asked = notebook.widgets[2].node.querySelector(".jp-RenderedMarkdown p");
+    const legend = notebook.node.querySelector(".memlab-view .ml-picture svg");
+    const line = parseFloat(getComputedStyle(asked).lineHeight);
+    return {
+        bottom: notebook.node.getBoundingClientRect().bottom,
+        picture: legend.getBoundingClientRect().bottom,
+        question: asked.getBoundingClientRect().top + line,
+    };
+}"""
 CARDS = """() => [...document.querySelectorAll(".memlab-asked .memlab-card")].map((card, index) => {
     card.dataset.index = index;
     return card.querySelector(".ml-heading").textContent;
@@ -58,6 +69,23 @@ def test_what_moves_is_on_the_first_screen(open_notebook, name):
     shown = page.evaluate(FIRST)
     assert shown["control"] <= shown["bottom"]
     assert shown["picture"] <= shown["bottom"]
+
+
+@pytest.mark.parametrize("name", ["01_linear.ipynb", "02_network.ipynb"])
+def test_a_view_and_the_question_under_it_are_on_the_first_screen(open_notebook, name):
+    page = open_notebook(name)
+    page.set_viewport_size(SCREEN)
+    for _ in range(2):
+        page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell-and-select-next')")
+    page.locator(".memlab-view .ml-picture svg").first.wait_for(timeout=30_000)
+    page.wait_for_timeout(500)
+    page.evaluate("""() => {
+        const outer = ".jp-WindowedPanel-outer";
+        jupyterapp.shell.currentWidget.content.node.querySelector(outer).scrollTop = 0;
+    }""")
+    shown = page.evaluate(BELOW)
+    assert shown["picture"] <= shown["bottom"]
+    assert shown["question"] <= shown["bottom"]
 
 
 @pytest.mark.parametrize("name", LESSONS)
