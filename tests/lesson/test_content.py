@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -385,6 +386,19 @@ def test_the_networks_of_a_retry_end_as_the_lesson_says(name, count):
         assert len(linear) == count
         weights = sum(node.shape[0] * prod(node.input_shapes[0]) for node in linear)
         assert (weights > net.parameters / 2) == (count == 3)
+
+
+def test_the_peak_of_a_retry_does_not_always_grow_alike():
+    topic = topics()["00.double"]
+    drawn = [topic.draw(random.Random(seed)) for seed in range(60)]
+    answers = Counter()
+    for numbers in {repr(n): n for n in drawn}.values():
+        step = memlab.training_step(zoo.build(numbers["network"]), numbers["optimizer"])
+        small, large = (memlab.plan(step).peak(k * numbers["batch"]) for k in (1, 2))
+        assert abs(large / small - 1.5) > 0.1
+        assert topic.truth(numbers).value == ("little" if large < 1.5 * small else "less")
+        answers[topic.truth(numbers).value] += 1
+    assert answers == {"little": 4, "less": 4}
 
 
 def test_what_is_freed_in_the_case_is_nearly_all_that_is_saved():
