@@ -349,15 +349,15 @@ def test_the_bar_that_says_measured_follows_the_run(monkeypatch):
 
 def test_the_gradients_of_the_first_part_raise_the_beginning_of_backward():
     """Or its end, where the small step holds nearly all gradients itself."""
-    topic, drawn = topics()["02.accumulate"], {}
-    for numbers in [topic.first, *(topic.draw(random.Random(seed)) for seed in range(60))]:
-        drawn[repr(numbers)] = numbers
+    topic = topics()["02.accumulate"]
+    drawn = {repr(numbers): numbers for numbers in askings("02.accumulate", 60)}
     assert len(drawn) == 7
     for n in drawn.values():
         network, half = zoo.build(n["network"]), n["batch"] // 2
         step = memlab.training_step(network, n["optimizer"])
         small, parts = memlab.plan(step), memlab.plan(memlab.accumulate(step, 2))
         truth, peak = topic.truth(n), small.peak_at(half)
+        why = str(truth.seen["why"])
         gradients = 4 * network.parameters
         if truth.value == "same":
             held = small.roles(half)[Role.PARAMETER_GRADIENT]
@@ -372,8 +372,8 @@ def test_the_gradients_of_the_first_part_raise_the_beginning_of_backward():
         rise = gradients - held - (peak.nbytes - small.timeline(half)[place])
         said = [three_digits(nbytes) for nbytes in (held, gradients - held, rise)]
         shown = said if place != peak.index else said[:2]
-        assert all(figure in truth.seen["why"] for figure in shown)
-        assert ("becomes the peak" in truth.seen["why"]) == (place != peak.index)
+        assert all(figure in why for figure in shown)
+        assert ("becomes the peak" in why) == (place != peak.index)
 
 
 @pytest.mark.parametrize(("name", "count"), [("02.halve", 3), ("02.resnet", 1)])
@@ -390,9 +390,8 @@ def test_the_networks_of_a_retry_end_as_the_lesson_says(name, count):
 
 def test_the_peak_of_a_retry_does_not_always_grow_alike():
     topic = topics()["00.double"]
-    drawn = [topic.draw(random.Random(seed)) for seed in range(60)]
-    answers = Counter()
-    for numbers in {repr(n): n for n in drawn}.values():
+    answers: Counter[object] = Counter()
+    for numbers in {repr(n): n for n in askings("00.double", 60)[1:]}.values():
         step = memlab.training_step(zoo.build(numbers["network"]), numbers["optimizer"])
         small, large = (memlab.plan(step).peak(k * numbers["batch"]) for k in (1, 2))
         assert abs(large / small - 1.5) > 0.1
