@@ -8,7 +8,8 @@ from memlab.course.reveals import picture_of
 from memlab.lesson.card_question import topics
 from memlab.lesson.content.lesson_01 import convolutions
 from memlab.pictures.values.number_text import three_digits
-from memlab.step.op import plain
+from memlab.step.op import Phase, plain
+from memlab.step.tensor import Role
 from tests.course.revealed import revealed
 from tests.pictures.shown import drawn
 from tests.quick import apart
@@ -16,9 +17,10 @@ from tests.quick import apart
 NAMES = [
     name for name in topics() if name[:2] in ("01", "02") and name != "02.case" and picture_of(name)
 ]
+LIVE = [name for name in NAMES if name != "01.gradients"]
 WIDE = 850
 """Pixels beside a finding."""
-MEASURED = {"01.peak", "01.prediction", "02.output"}
+MEASURED = {"01.gradients", "01.peak", "01.prediction", "02.output"}
 """Questions whose truth is a step that runs."""
 
 
@@ -31,7 +33,7 @@ def test_lessons_01_and_02_have_pictures():
     assert {"01.peak", "01.prediction", "02.output", "02.halve", "02.accumulate"} <= {*NAMES}
 
 
-@pytest.mark.parametrize("name", apart(NAMES, MEASURED.__contains__))
+@pytest.mark.parametrize("name", apart(LIVE, MEASURED.__contains__))
 def test_an_axis_is_as_high_as_the_step_and_not_as_a_card(name):
     for seed in (None, 1, 2) if topics()[name].draw else (None,):
         _, view = revealed(name, seed=seed)
@@ -117,6 +119,24 @@ def test_training_is_shown_beside_inference():
     assert outline(view) == memlab.plan(inference).peak(5)
     assert view.peak / outline(view) == pytest.approx(float(turn.truth.value))
     assert view.state.guess == 2 * outline(view)
+
+
+@pytest.mark.measures
+def test_gradients_stay_where_feature_maps_grow():
+    turn, picture = revealed("01.gradients")
+    batch = turn.numbers["batch"]
+    network = convolutions(turn.numbers["depth"])
+    gradients, maps = (picture.nbytes[r] for r in (Role.PARAMETER_GRADIENT, Role.FEATURE_MAP))
+    assert gradients == (4 * network.parameters,) * 2
+    assert f"{gradients[1]:,}" == turn.truth.seen["nbytes"]
+    ledger = memlab.plan(memlab.training_step(network, "sgd"))
+    at = [row.phase for row in ledger.rows].index(Phase.BACKWARD)
+    error = 4  # the mean over all samples
+    assert maps == tuple(ledger.roles(n, at)[Role.FEATURE_MAP] - error for n in (1, batch))
+    assert [multiple for _, _, multiple, _ in picture.rows()] == [1, 1, 1, batch]
+    assert picture.page().says == (
+        "Batch 1 to 32: feature maps take 32 times the bytes, parameter gradients the same bytes."
+    )
 
 
 def test_another_function_is_shown_beside_tanh():
