@@ -17,28 +17,29 @@ doctor()
 # %% [markdown]
 # You will be able to
 #
-# - check your set-up, answer a question, and check an exercise,
+# - answer questions and check exercises,
 # - say what a larger batch costs.
 #
 # Words: [training step](glossary.md), [peak](glossary.md), [parameter](glossary.md).
 
 # %% [markdown]
-# ## How does the peak change with the batch?
+# ## What does a larger batch cost?
 #
-# A training step takes a **batch** of images. Forward computes the error, backward a gradient for
-# each parameter, and the update changes the parameters. The **peak** is the most
-# memory at one moment. From here on, each array is freed after its last reader.
+# A training step takes a **batch** of images. Forward computes the error, backward the gradients,
+# and the update changes the parameters. The **peak** is the most memory at one moment. Now each
+# array is freed after its last reader.
 
 # %%
 lesson.predict("00.double")
 
 # %% tags=["solution", "picture-double"]
-lesson.predict("00.double").guess("double", because="more images").revise("less").reveal()
+lesson.predict("00.double").guess("double", because="more images").revise("little").reveal()
 
 # %% [markdown]
 # ## Exercise: how many images fit?
 #
-# You moved **Images** until they fitted one card. Compute that number. 1 GB is 10⁹ bytes.
+# Find it with **Images** in the first picture, then compute it. 1 GB is 10⁹ bytes, 1 GiB is 2³⁰
+# bytes.
 
 # %%
 exercise = lesson.exercise("00.images_that_fit")
@@ -58,16 +59,18 @@ def images_that_fit(card, fixed, each):
 # %%
 exercise.check(images_that_fit)
 
+# %% [markdown]
+# Now the step at the top: one more image adds `peak(2) - peak(1)` bytes; the rest of `peak(1)` is
+# fixed. You should get the number that you found.
+
 # %%
-peak = plan(no_reuse(training_step(zoo.resnet50()))).peak  # of the first step
+peak = plan(no_reuse(training_step(zoo.resnet50()))).peak
 images_that_fit(12, fixed=2 * peak(1) - peak(2), each=peak(2) - peak(1))
 
 # %% [markdown]
 # ## What this lesson leaves out
 #
 # - Why these bytes: lesson 01.
-#
-# On another day, first choose Run > Run All Cells.
 
 # %% [markdown]
 # ## Key points
@@ -80,4 +83,6 @@ images_that_fit(12, fixed=2 * peak(1) - peak(2), each=peak(2) - peak(1))
 {
     "1 GB": "units.parse('1 GB')",
     "10⁹": "units.parse('1 GB')",
+    "1 GiB": "units.parse('1 GiB')",
+    "2³⁰": "units.parse('1 GiB')",
 }

@@ -165,6 +165,8 @@ exercise.check(my_step)
 # - Another framework may keep h instead of y, or both.
 # - More: [mistakes in a text, and how a run finds them](appendix/slips.ipynb).
 #
+# On another day, first choose Run > Run All Cells.
+#
 # Sources: B5, D2.
 
 # %% [markdown]

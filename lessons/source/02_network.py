@@ -7,7 +7,7 @@
 import memlab
 from memlab import lesson, units, views, zoo
 
-views.memory("alexnet", 256, only=("batch",), budgets=(), free=False, largest=256)
+views.memory("alexnet", 256, only=("batch",), budgets=(), free=False, largest=256, height=140)
 
 # %% [markdown]
 # Halve **Batch**: does the peak halve? The **mountain** above the thick line follows the batch, the
@@ -78,7 +78,7 @@ lesson.predict("02.resnet").guess("1.1").revise("1.9").reveal()
 # %% [markdown]
 # ## Can you keep the batch and save the memory?
 #
-# **Gradient accumulation** computes the batch in parts, adds up their gradients, and updates once.
+# **Gradient accumulation** computes the batch in parts, and updates once.
 
 # %%
 lesson.predict("02.accumulate")
@@ -88,7 +88,10 @@ lesson.predict("02.accumulate").guess("same").revise("higher").reveal()
 
 # %% [markdown]
 # In memlab: `memlab.accumulate(step, parts=2)`. In PyTorch, divide each loss by 2, call
-# `backward()` for each part, and call `optimizer.step()` once.
+# `backward()` for each part, then `optimizer.step()` once.
+#
+# ResNet-50 has batch norms, and each one normalizes a part by its own 16 images: so the update is
+# not exactly that of all 32 at once. Without batch norm it is, up to rounding.
 
 # %% [markdown]
 # ## Exercise: which batch fits?
@@ -137,19 +140,18 @@ exercise.check(largest_batch)
 
 # %%
 lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
-for memory in ("4 GB", "12 GB", "24 GB"):
+for memory in ("4 GB", "24 GB"):
     print(memory, largest_batch(units.parse(memory), *(line.tolist() for line in lines)))
 
 # %% [markdown]
 # ## What this plan leaves out
 #
 # - The plan does not count memory that a library keeps for itself.
-# - In another framework, backward may need other arrays, a convolution may take a workspace of
-#   another size, and a gradient may be freed at another time.
-# - Published totals differ, because each text counts by its own rule: [counting
-#   rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb), [3 totals of
-#   VGG-16](appendix/totals.ipynb), and [the rule of thumb for your own
-#   network](appendix/thumb_rule.ipynb).
+# - Another framework may keep other arrays, take other workspaces, and free gradients at another
+#   time.
+# - Published totals differ: [counting rules](appendix/counting_rules.ipynb), [round
+#   figures](appendix/figures.ipynb), [3 totals of VGG-16](appendix/totals.ipynb), and [the rule of
+#   thumb for your own network](appendix/thumb_rule.ipynb).
 
 # %% [markdown]
 # ## The case so far
@@ -163,13 +165,11 @@ lesson.predict("02.case").guess(2).revise(3).reveal()
 # %% [markdown]
 # ## Key points
 #
-# - Shapes, bytes, lifetime, peak: ask these 4 questions of any layer.
 # - The peak is the floor plus the mountain at **one** operation. Only the mountain grows with the
 #   batch.
 # - Where the floor is large (VGG-16 with Adam, batch 8), a smaller batch saves little. Where the
 #   mountain is large (ResNet-50, [larger batches](appendix/lean_networks.ipynb)), try it first.
-# - Accumulation saves nearly as much as a smaller batch, and the update learns from the whole
-#   batch.
+# - Accumulation saves nearly as much as a smaller batch, and keeps the batch.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:
 # [03 Lowering](03_lowering.ipynb), [06 Precision](06_precision.ipynb).

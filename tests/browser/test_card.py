@@ -207,7 +207,7 @@ def test_an_option_is_chosen_or_the_question_skipped(shown, findings):
     enters(page)
     assert focused(page) == "radio"
     group = page.get_by_role("group", name="Your guess")
-    keys(page, "Space", "ArrowDown", "ArrowDown")
+    keys(page, "Space", "ArrowDown", "ArrowDown", "ArrowDown")
     assert group.get_by_label("It doubles.").is_checked()
     assert findings(page, CARD) == []
     keys(page, "Tab", "Tab", "Enter")

@@ -49,7 +49,7 @@ PATIENCE = 180_000
 REASON = "Backward may need both."
 MOVES = {
     "00": ("batch",),
-    "01": ("inputs", "batch"),
+    "01": ("batch",),
     "02": ("batch",),
     "03": ("k", "stride"),
     "04": ("stride",),

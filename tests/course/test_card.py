@@ -357,7 +357,7 @@ def test_a_choice_marks_what_was_chosen_and_what_is_right(ask):
 # -- the picture --------------------------------------------------------------------------------
 
 GUESSES = {
-    "00.double": ("less", "double", "more"),
+    "00.double": ("little", "double", "more"),
     "01.gradients": ("1", "32"),
     "02.halve": ("2", "1.09", "1000000", "0"),
 }

@@ -3,17 +3,24 @@
 import pytest
 
 import memlab
+from memlab import units
 from memlab.course.reveals import picture_of
 from memlab.lesson.card_question import topics
 from memlab.lesson.content.lesson_01 import convolutions
-from memlab.step.op import plain
+from memlab.pictures.values.number_text import three_digits
+from memlab.step.op import Phase, plain
+from memlab.step.tensor import Role
 from tests.course.revealed import revealed
+from tests.pictures.shown import drawn
 from tests.quick import apart
 
 NAMES = [
     name for name in topics() if name[:2] in ("01", "02") and name != "02.case" and picture_of(name)
 ]
-MEASURED = {"01.peak", "01.prediction", "02.output"}
+LIVE = [name for name in NAMES if name != "01.gradients"]
+WIDE = 850
+"""Pixels beside a finding."""
+MEASURED = {"01.gradients", "01.peak", "01.prediction", "02.output"}
 """Questions whose truth is a step that runs."""
 
 
@@ -26,7 +33,7 @@ def test_lessons_01_and_02_have_pictures():
     assert {"01.peak", "01.prediction", "02.output", "02.halve", "02.accumulate"} <= {*NAMES}
 
 
-@pytest.mark.parametrize("name", apart(NAMES, MEASURED.__contains__))
+@pytest.mark.parametrize("name", apart(LIVE, MEASURED.__contains__))
 def test_an_axis_is_as_high_as_the_step_and_not_as_a_card(name):
     for seed in (None, 1, 2) if topics()[name].draw else (None,):
         _, view = revealed(name, seed=seed)
@@ -74,15 +81,32 @@ def test_each_part_has_its_own_outline():
     assert {int(curve[i]) for i in highest} == {old.peak.nbytes}
 
 
-@pytest.mark.parametrize(
-    ("name", "slider"),
-    apart([("01.peak", "inputs"), ("01.gelu", "batch")], lambda row: row[0] in MEASURED),
-)
-def test_the_axes_hold_every_stop_of_the_slider(name, slider):
+@pytest.mark.parametrize("name", apart(["01.peak", "01.gelu"], MEASURED.__contains__))
+def test_the_axes_hold_every_stop_of_the_slider(name):
     _, view = revealed(name)
-    for stop in (2, 4):
-        setattr(view, slider, stop)
+    for batch in (2, 4):
+        view.batch = batch
         assert not view.exceeds(view.state)
+
+
+@pytest.mark.measures
+def test_the_peak_of_a_layer_is_where_the_finding_says_at_every_batch():
+    _, view = revealed("01.peak")
+    for batch in (1, 2, 4):
+        view.batch = batch
+        first, second, third = view.rows.memory.ledger.timeline(batch)[3:6]
+        assert first == second == view.peak
+        assert third <= view.peak
+
+
+def test_what_waits_for_gelu_is_alive_where_the_finding_says():
+    turn, view = revealed("01.gelu")
+    ledger = view.rows.memory.ledger
+    at = [row.name for row in ledger.rows].index("backward of loss")
+    assert {"h", "y", "gradient of y"} <= {entry.name for entry in ledger.alive(at)}
+    (h,) = (entry for entry in ledger.entries if entry.name == "h")
+    assert ledger.rows[h.death].name == "backward of y"
+    assert turn.truth.seen["more"] == f"{view.peak - outline(view)} B"
 
 
 @pytest.mark.measures
@@ -97,6 +121,24 @@ def test_training_is_shown_beside_inference():
     assert view.state.guess == 2 * outline(view)
 
 
+@pytest.mark.measures
+def test_gradients_stay_where_feature_maps_grow():
+    turn, picture = revealed("01.gradients")
+    batch = turn.numbers["batch"]
+    network = convolutions(turn.numbers["depth"])
+    gradients, maps = (picture.nbytes[r] for r in (Role.PARAMETER_GRADIENT, Role.FEATURE_MAP))
+    assert gradients == (4 * network.parameters,) * 2
+    assert f"{gradients[1]:,}" == turn.truth.seen["nbytes"]
+    ledger = memlab.plan(memlab.training_step(network, "sgd"))
+    at = [row.phase for row in ledger.rows].index(Phase.BACKWARD)
+    error = 4  # the mean over all samples
+    assert maps == tuple(ledger.roles(n, at)[Role.FEATURE_MAP] - error for n in (1, batch))
+    assert [multiple for _, _, multiple, _ in picture.rows()] == [1, 1, 1, batch]
+    assert picture.page().says == (
+        "Batch 1 to 32: feature maps take 32 times the bytes, parameter gradients the same bytes."
+    )
+
+
 def test_another_function_is_shown_beside_tanh():
     _, view = revealed("01.gelu")
     assert "The peak was 28 B, now 32 B" in view.text()
@@ -107,3 +149,17 @@ def test_the_arrays_of_the_convolution_are_named():
     _, view = revealed("02.output")
     for name in ("conv", "conv.workspace", "input", "gradient of relu"):
         assert name in view.text()
+    assert not [text for text in drawn(view) if "…" in text]
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_the_frame_shows_what_is_alive_when_backward_begins(seed):
+    turn, view = revealed("02.output", seed=seed)
+    assert view.rows.memory.ledger.rows[view.rows.at - 1].phase == "loss"
+    assert view.rows.memory.ledger.rows[view.rows.at].phase == "backward"
+    alive = {entry.name: entry.size for entry in view.rows.memory.ledger.alive(view.rows.at)}
+    assert "conv" not in alive
+    assert alive["relu"].at(view.batch) == turn.truth.value
+    narrow = {label.content for label in view.page(WIDE).svg().labels}
+    assert narrow & {units.exact(view.rows.here), three_digits(view.rows.here)}

@@ -2,9 +2,11 @@
 
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from math import prod
 from string import Formatter
 
 import pytest
@@ -18,6 +20,8 @@ from memlab.lesson.card_question import AnswerKind, Attempt, Purpose, topics
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import GuessVerdict, confusable_pairs, judge
 from memlab.lesson.typed_guess import Guess
+from memlab.pictures.values.number_text import three_digits
+from memlab.step.tensor import Role
 from tests.lessons import truths
 from tests.quick import apart
 from tests.rows import every_row
@@ -29,6 +33,7 @@ LONGEST = {Purpose.PREDICT: 45, Purpose.RECALL: 35, Purpose.CHANGE: 45}
 FINDING = 80
 """Words of what explains an answer."""
 LABELS = {
+    "02.accumulate": {"why.moved", "why.stays", "why.same"},
     "03.whole": {"windows.first", "windows.next", "windows.several", "windows.stride"},
     "06.state": {"mixed", "alone"},
     "07.in_place": {
@@ -345,6 +350,74 @@ def test_the_bar_that_says_measured_follows_the_run(monkeypatch):
         planned, measured = topics()[name].truth(topics()[name].first).figures
         assert (planned.origin, measured.origin) == ("planned", "measured")
         assert measured.value == 2 * planned.value
+
+
+def test_the_gradients_of_the_first_part_raise_the_beginning_of_backward():
+    """Or its end, where the small step holds nearly all gradients itself."""
+    topic = topics()["02.accumulate"]
+    drawn = {repr(numbers): numbers for numbers in askings("02.accumulate", 60)}
+    assert len(drawn) == 7
+    for n in drawn.values():
+        network, half = zoo.build(n["network"]), n["batch"] // 2
+        step = memlab.training_step(network, n["optimizer"])
+        small, parts = memlab.plan(step), memlab.plan(memlab.accumulate(step, 2))
+        truth, peak = topic.truth(n), small.peak_at(half)
+        why = str(truth.seen["why"])
+        gradients = 4 * network.parameters
+        if truth.value == "same":
+            held = small.roles(half)[Role.PARAMETER_GRADIENT]
+            assert held > 0.99 * gradients
+            continue
+        rows = [row for row in small.rows if row.phase == "backward"]
+        (at,) = (row for row in rows if f"{row.name} in part 2" == parts.peak_at(half).row.name)
+        assert rows.index(at) < 0.2 * len(rows)
+        place = small.rows.index(at)
+        held = small.roles(half, place)[Role.PARAMETER_GRADIENT]
+        assert parts.peak(half) == small.timeline(half)[place] + gradients - held
+        rise = gradients - held - (peak.nbytes - small.timeline(half)[place])
+        said = [three_digits(nbytes) for nbytes in (held, gradients - held, rise)]
+        shown = said if place != peak.index else said[:2]
+        assert all(figure in why for figure in shown)
+        assert ("becomes the peak" in why) == (place != peak.index)
+
+
+@pytest.mark.parametrize(("name", "count"), [("02.halve", 3), ("02.resnet", 1)])
+def test_the_networks_of_a_retry_end_as_the_lesson_says(name, count):
+    """In 3 large linear layers, as VGG-16, or in a small one, as ResNet-50."""
+    drawn = [topics()[name].again(str(seed), []) for seed in range(40)]
+    for network in {numbers["network"] for numbers in (topics()[name].first, *drawn)}:
+        net = zoo.build(network)
+        linear = [node for node in net.nodes if node.kind == "linear"]
+        assert len(linear) == count
+        weights = sum(node.shape[0] * prod(node.input_shapes[0]) for node in linear)
+        assert (weights > net.parameters / 2) == (count == 3)
+
+
+def test_the_peak_of_a_retry_does_not_always_grow_alike():
+    topic = topics()["00.double"]
+    answers: Counter[object] = Counter()
+    for numbers in {repr(n): n for n in askings("00.double", 60)[1:]}.values():
+        step = memlab.training_step(zoo.build(numbers["network"]), numbers["optimizer"])
+        small, large = (memlab.plan(step).peak(k * numbers["batch"]) for k in (1, 2))
+        assert abs(large / small - 1.5) > 0.1
+        assert topic.truth(numbers).value == ("little" if large < 1.5 * small else "less")
+        answers[topic.truth(numbers).value] += 1
+    assert answers == {"little": 4, "less": 4}
+
+
+def test_what_is_freed_in_the_case_is_nearly_all_that_is_saved():
+    truth = topics()["02.case"].truth(topics()["02.case"].first)
+    step = memlab.training_step(zoo.resnet50())
+    kept, freed = (memlab.plan(each) for each in (memlab.no_reuse(step), step))
+    saved = kept.peak(256) - freed.peak(256)
+    both = 0
+    for role in (Role.GRADIENT_MAP, Role.FEATURE_MAP):
+        less = kept.roles(256)[role] - freed.roles(256)[role]
+        assert truth.seen[f"{role}s"] == three_digits(less)
+        both += less
+    assert 0.98 * saved < both <= saved
+    alive = {entry.name for entry in freed.alive(freed.peak_at(256).index)}
+    assert {"2.1.norm1", "2.1.relu1"} & alive == {"2.1.relu1"}
 
 
 def test_some_retry_has_a_stride():

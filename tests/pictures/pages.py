@@ -412,7 +412,7 @@ def _() -> Any:
 
 # -- a revealed card ------------------------------------------------------------------------------
 
-GUESSES = {"02.output": "900 TB", "00.double": "less", "02.halve": "1000000"}
+GUESSES = {"02.output": "900 TB", "00.double": "little", "02.halve": "1000000"}
 """A guess at an amount, at an option, and at a ratio."""
 
 

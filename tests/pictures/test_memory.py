@@ -21,6 +21,7 @@ from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values.step_recipe import MIXED, OFFERED, StepRecipe, memory_of, network_of
 from memlab.step.tensor import Role
 from memlab.techniques.registry import applied
+from tests.pictures.shown import drawn
 from tests.pictures.test_pages import NUMBER, numerals
 
 BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
@@ -821,3 +822,16 @@ def test_a_lower_picture_block_by_block_keeps_its_rows_and_hides_the_keys() -> N
         "memlab-view",
         "memlab-view memlab-low",
     ]
+
+
+def test_a_low_picture_says_what_an_image_adds_once_the_batch_has_moved():
+    low, high = (views.memory("alexnet", 8, budgets=(), free=False, height=tall)
+                 for tall in (140, 280))  # fmt: skip
+    adds = "Each image adds 3.29 MB to the mountain, and nothing to the floor."
+    assert adds in drawn(high)
+    assert adds not in drawn(low)
+    assert adds in low.text()
+    before = low.page().svg().height
+    low.batch = 4
+    assert any(text.startswith("Batch 8 to 4:") for text in drawn(low))
+    assert low.page().svg().height == before

@@ -25,7 +25,8 @@ def in_cards(turn: Attempt) -> GraphicsCards:
 def twice_the_batch(turn: Attempt) -> Memory:
     """Memory of the step at twice the batch, with the batch as the dashed outline."""
     n = turn.numbers
-    view = memory(n["network"], n["batch"], n["optimizer"], only=("batch",), **BARE)
+    view = memory(n["network"], n["batch"], n["optimizer"], only=("batch",),
+                  largest=4 * n["batch"], **BARE)  # fmt: skip
     if turn.guess in GUESSED:
         view.guess = GUESSED[turn.guess] * view.peak
     view.batch = 2 * n["batch"]

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from memlab.assemble.step import training_step
 from memlab.course.reveals import BARE, guessed_ratio, reveal
+from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Attempt
+from memlab.lesson.content.shared_truths import backward_begins
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.pictures.memory.view import Memory, memory
 from memlab.step.step import Step
+from memlab.strings import gettext as _
 from memlab.techniques.accumulate import accumulate
 
 
 @reveal("02.output")
 def lifetimes(turn: Attempt) -> Memory:
-    """Lifetimes of the arrays around the convolution, with few others beside them."""
+    """Lifetimes of the arrays around the convolution, with few others beside them, and the frame
+    where backward begins."""
     n = turn.numbers
-    x = network("one", image=(n["channels"], n["size"], n["size"]))
+    x = network("one", image=(n["channels"], n["size"], n["size"]), title=_("One convolution"))
     x = x.conv(n["kernels"], n["k"], n["stride"], n["pad"], name="conv").relu(name="relu")
     loss = x.max_pool("all").flatten().cross_entropy()
-    return memory(loss, n["batch"], "sgd", only=("batch",), **BARE)
+    begins = backward_begins(plan(training_step(loss, "sgd")))
+    return memory(loss, n["batch"], "sgd", cursor=begins + 1, only=("batch",), **BARE)
 
 
 @reveal("02.halve", "02.resnet")

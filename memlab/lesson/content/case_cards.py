@@ -133,9 +133,13 @@ def _floor(case_row: CaseRow) -> int:
 def freed(n: Numbers) -> Truth:
     """Answer of 02.case: the peak without reuse over the peak with each array freed after its last
     reader (D1)."""
-    kept = row("00")
+    own, kept = row("02"), row("00")
     maps_wait = Fraction(kept.peak, kept.peak - _of_role(kept, Role.GRADIENT_MAP))
-    return _times("02", Mistake("all_wait", Fraction(1)), Mistake("maps_wait", maps_wait))
+    less = {
+        f"{role}s": three_digits(_of_role(kept, role) - _of_role(own, role))
+        for role in (Role.GRADIENT_MAP, Role.FEATURE_MAP)
+    }
+    return _times("02", Mistake("all_wait", Fraction(1)), Mistake("maps_wait", maps_wait), **less)
 
 
 @case_card("03.case", AnswerKind.CHOICE, options=("same", "less", "copy", "copies"),

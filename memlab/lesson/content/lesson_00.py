@@ -56,16 +56,24 @@ def case(n: Numbers) -> Truth:
 _DOUBLE = {"network": "alexnet", "optimizer": "sgd", "batch": 64}
 
 
+_HALF = Fraction(3, 2)
+"""Factor between the two answers of a peak that does not double."""
+_DOUBLED = (("vgg11", 4), ("vgg11", 8), ("vgg16", 4), ("vgg16", 8), ("vgg16", 64),
+            ("resnet18", 16), ("resnet18", 32), ("resnet34", 16))  # fmt: skip
+"""Steps of which one half is mostly floor and the other mostly mountain."""
+
+
 def _draw_double(chance: Random) -> Numbers:
-    name = chance.choice(("vgg11", "resnet18", "vgg16"))
-    return {**_DOUBLE, "network": name, "batch": chance.choice((4, 8, 16, 32))}
+    name, batch = chance.choice(_DOUBLED)
+    return {**_DOUBLE, "network": name, "batch": batch}
 
 
 def _double_words(n: Numbers) -> Numbers:
-    return {**with_label(n), "twice": 2 * n["batch"]}
+    parameters = f"{zoo.build(n['network']).parameters / 10**6:.1f}"
+    return {**with_label(n), "twice": 2 * n["batch"], "parameters": parameters}
 
 
-_GROWTH = ("same", "less", "double", "more")
+_GROWTH = ("same", "little", "less", "double", "more")
 
 
 @topic("00.double", AnswerKind.CHOICE, _DOUBLE, _draw_double, options=_GROWTH, words=_double_words,
@@ -78,9 +86,8 @@ def double(n: Numbers) -> Truth:
         planned(small, f"batch {n['batch']}"),
         planned(large, f"batch {2 * n['batch']}"),
     )
-    name = "same" if small == large else "less" if large < 2 * small else "double"
-    if large > 2 * small:
-        name = "more"
+    over = (large > small, large > _HALF * small, large >= 2 * small, large > 2 * small)
+    name = _GROWTH[sum(over)]
     return Truth(name, figures, seen={"ratio": f"{large / small:.2f}"})
 
 

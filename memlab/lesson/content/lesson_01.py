@@ -100,7 +100,8 @@ def gelu(n: Numbers) -> Truth:
         plan(step_of(single({**n, "act": act}), "sgd")).peak(n["batch"]) for act in ("tanh", "gelu")
     )
     name = "same" if tanh == other else "larger" if other > tanh else "smaller"
-    return Truth(name, (planned(tanh, "tanh"), planned(other, "GELU")))
+    figures = planned(tanh, "tanh"), planned(other, "GELU")
+    return Truth(name, figures, seen={"more": units.exact(other - tanh)})
 
 
 # -- a network of convolutions, in its lesson size ----------------------------------------------

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import prod
 from random import Random
 
-from memlab import units
+from memlab import strings, units
 from memlab.ledger.entries import Entry, LedgerRow
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -34,7 +34,7 @@ from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
 from memlab.pictures.values.number_text import three_digits
-from memlab.step.op import Phase
+from memlab.step.op import Phase, plain
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
@@ -141,10 +141,21 @@ def _half_words(n: Numbers) -> Numbers:
     return {**_words(n), "parameters": f"{zoo.build(n['network']).parameters / 10**6:.1f}"}
 
 
-def _draw_half(chance: Random) -> Numbers:
-    name = chance.choice(("vgg11", "vgg19", "alexnet", "resnet18", "resnet34", "googlenet_bn"))
-    optimizer = chance.choice(("sgd", "momentum", "adam"))
-    return {"network": name, "optimizer": optimizer, "batch": chance.choice((4, 8, 16, 32, 64))}
+_LARGE, _SMALL = (
+    ("vgg11", "vgg19", "alexnet"),
+    ("resnet18", "resnet34", "resnet101", "googlenet_bn"),
+)
+"""Networks that end in 3 large linear layers, and in one small one."""
+
+
+def _draw_half(*names: str) -> Callable[[Random], Numbers]:
+    """Return a draw of one of these networks with an optimizer and a batch."""
+
+    def draw(chance: Random) -> Numbers:
+        name, optimizer = chance.choice(names), chance.choice(("sgd", "momentum", "adam"))
+        return {"network": name, "optimizer": optimizer, "batch": chance.choice((4, 8, 16, 32, 64))}
+
+    return draw
 
 
 def _fall(n: Numbers) -> Fraction:
@@ -174,12 +185,12 @@ def half(n: Numbers) -> Truth:
 
 
 _SECRETS = {
-    "02.halve": (_VGG, ("nearly useless", "hardly smaller"),
+    "02.halve": (_VGG, _LARGE, ("nearly useless", "hardly smaller"),
                  ({"what": "vgg16", "optimizer": "adam"},)),
-    "02.resnet": (_RESNET, ("nearly halved", "nearly half"), ({"what": "resnet50"},)),
+    "02.resnet": (_RESNET, _SMALL, ("nearly halved", "nearly half"), ({"what": "resnet50"},)),
 }  # fmt: skip
-for _name, (_numbers, _gives, _shows) in _SECRETS.items():
-    topic(_name, AnswerKind.TIMES, _numbers, _draw_half, stops=_STOPS, decimals=1,
+for _name, (_numbers, _networks, _gives, _shows) in _SECRETS.items():
+    topic(_name, AnswerKind.TIMES, _numbers, _draw_half(*_networks), stops=_STOPS, decimals=1,
           words=_half_words,
           gives=_gives, shows=_shows)(half)  # fmt: skip
 
@@ -206,14 +217,24 @@ def _draw_parts_of_a_batch(chance: Random) -> Numbers:
 def accumulate(n: Numbers) -> Truth:
     """Answer of 02.accumulate: the peak of a step in two parts, compared to one of half the batch
     (C8)."""
-    step, half = step_of(zoo.build(n["network"]), n["optimizer"]), n["batch"] // 2
-    whole, alone = (plan(step).peak(batch) for batch in (n["batch"], half))
-    parts = plan(accumulated(step, 2)).peak(half)
-    name = "higher" if parts > 1.01 * alone else "lower" if parts < 0.99 * alone else "same"
-    seen = {"alone": at(alone), "parts": at(parts), "whole": at(whole),
-            "rise": three_digits(parts - alone), "quarter": n["batch"] // 4,
-            "gradients": three_digits(FP32 * zoo.build(n["network"]).parameters)}  # fmt: skip
-    return Truth(name, seen=seen)
+    net, half = zoo.build(n["network"]), n["batch"] // 2
+    step = step_of(net, n["optimizer"])
+    small, parts = plan(step), plan(accumulated(step, 2)).peak_at(half)
+    alone = small.peak_at(half)
+    higher, lower = parts.nbytes > 1.01 * alone.nbytes, parts.nbytes < 0.99 * alone.nbytes
+    place = [row.name for row in small.rows].index(plain(parts.row.name))
+    key = "moved" if place != alone.index else "stays"
+    why = strings.get(
+        f"ask.02.accumulate.why.{key if higher else 'same'}",
+        held=three_digits(small.roles(half, place)[Role.PARAMETER_GRADIENT]),
+        place=three_digits(parts.nbytes - small.timeline(half)[place]),
+        rise=three_digits(parts.nbytes - alone.nbytes),
+    )
+    seen = {
+        "alone": at(alone.nbytes), "parts": at(parts.nbytes), "why": why,
+        "quarter": n["batch"] // 4, "gradients": three_digits(FP32 * net.parameters),
+    }  # fmt: skip
+    return Truth("higher" if higher else "lower" if lower else "same", seen=seen)
 
 
 # -- exercise: which batch fits -----------------------------------------------------------------

@@ -42,6 +42,7 @@ from memlab.pictures.draw.scale import Scale
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.step_memory import StepMemory, phases
+from memlab.pictures.values.number_text import three_digits
 from memlab.step.op import Op, Phase, plain
 from memlab.step.tensor import Role
 
@@ -51,8 +52,8 @@ HEADS = ("block", "tensor", "role", "bytes", "at_peak", "made", "read", "freed")
 """Columns of the table of blocks."""
 LISTED = 4
 """So many names stand in a sentence; of more the first ones do, and the others are counted."""
-GRADIENT = "gradient of "
-"""Begin of the name of a gradient."""
+GRADIENT, BACKWARD = "gradient of ", "backward "
+"""Begin of the name of a gradient, and of that of a workspace in its layer's backward."""
 START, END = 34, 38
 """Room before the step and after it, in pixels."""
 ROOM, BELOW_FORMULAS = 316, 272
@@ -465,6 +466,7 @@ def symbol_of(name: str, known: dict[str, str]) -> str:
     if name.startswith(GRADIENT):
         return f"dE/d{symbol_of(name.removeprefix(GRADIENT), known)}"
     owner, _, rest = name.rpartition(".")
+    rest = rest.removeprefix(BACKWARD)  # its bar begins there
     if owner in known:
         letter = _say_or(f"symbol.{rest}", "")
         return f"{letter}({known[owner]})" if letter else f"{known[owner]} {rest}"
@@ -962,13 +964,21 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
     """Yield marks for the frame around the operation with its sum or, with all numbers, the sums of
-    all operations. Units are added if there is space."""
+    all operations."""
     at, ground = sheet.at, sheet.ground
     largest = units.exact(max(op.nbytes for op in sheet.now.operations))
     spelled = sheet.column > max(50, texts.width(largest, 14, bold=True))
     yield Rect(at, at + 1, 0, ground + 20, "limit", radius=4)
     for index, op in enumerate(sheet.now.operations):
         if index == at or sheet.numbers:
-            size = units.exact(op.nbytes) if spelled else f"{op.nbytes:,}"
+            size = _sum(op.nbytes, spelled, sheet.numbers)
             yield ChartText(index + 0.5, ground, size, 14 if index == at else 12, "middle", dy=15,
                        bold=index == at)  # fmt: skip
+
+
+def _sum(nbytes: int, spelled: bool, numbers: bool) -> str:
+    """Return the bytes of a pile: to the byte where the unit has space too, else with three digits,
+    and with all numbers without the unit."""
+    if spelled:
+        return units.exact(nbytes)
+    return f"{nbytes:,}" if numbers else three_digits(nbytes)

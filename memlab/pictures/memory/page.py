@@ -68,6 +68,7 @@ HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 what is free to its left."""
 BANDS, FLAG = -52, -27
 """Where the phases and the flag stand above the frame."""
+FREE_LINE = "\u00a0"
 SHORT = 24
 """Characters of a name of the outline, at most."""
 
@@ -417,14 +418,17 @@ def _told(table: Callable[[MemoryPageInputs], PageBlock], shown: MemoryPageInput
 
 def _head(shown: MemoryPageInputs) -> Iterator[Paragraphs]:
     """Yield the equation of the peak and the effect of the last change. At the first level, a
-    budget that does not fit replaces the latter."""
+    budget that does not fit replaces the latter; and a low picture, of which a lesson asks what a
+    change does, keeps the line free until there is one."""
     now, few, tally, old = shown.now, shown.few, shown.tally, shown.old
     refused = [verdict for verdict in shown.verdicts if few and not tally and not verdict.fits]
     tightest = min(refused, key=lambda band: band.budget.nbytes, default=None)
     verdicts = [(now.verdict(verdict), not verdict.fits) for verdict in shown.verdicts]
     yield Paragraphs([tally.headline(few) if tally else now.headline(few)], 20)
     yield Paragraphs(now.verdict(tightest) if tightest else "", 13, bold=True, told=False)
-    yield Paragraphs(news_of(shown), 13, drawn=not tightest)
+    silent = few and not tally and not old and not tightest and shown.tall < FIRST
+    yield Paragraphs(news_of(shown), 13, drawn=not tightest and not silent)
+    yield Paragraphs(FREE_LINE if silent else "", 13, told=False)
     yield Paragraphs(now.waiting, 13, drawn=few, told=False)
     yield Paragraphs(details(old, now) if old else "", drawn=not few)
     yield Paragraphs([verdicts], 13, drawn=not few)
