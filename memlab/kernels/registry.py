@@ -42,7 +42,8 @@ class KernelCall:
         settings: settings of the optimizer: rate, momentum, betas, number of the step.
         updates: names of the other operands that hold something which the kernel changes: gradients
             of parameters that earlier parts left, gradients of several inputs, a loss.
-        parts: number of micro-batches that the loss is a mean of; the call has one of them.
+        parts: number of equal parts that the loss is a mean of, micro-batches times chunks of
+            tokens; the call has one of them.
         slots: parameters that an update changes, with the operands of each.
     """
 
