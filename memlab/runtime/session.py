@@ -242,7 +242,8 @@ class Session:
                 key=zlib.crc32(draw.encode()),
                 settings=self.current,
                 updates=op.updates.keys(),
-                parts=op.attributes.get(PARTS, 1) * op.attributes.get(CHUNKS, 1),
+                parts=op.attributes.get(PARTS, 1),
+                chunks=op.attributes.get(CHUNKS, 1),
                 slots=op.slots,
             )
         )

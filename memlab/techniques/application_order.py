@@ -15,7 +15,8 @@ PART, PARTS = "part", "parts"
 
 
 CHUNKS = "chunks"
-"""The attribute of an operation on some tokens of a loss: the number of chunks, equally long."""
+"""The attribute of an operation on some tokens of a loss: all tokens divided by those of the chunk,
+a ``Fraction``."""
 
 
 def check(step: object, technique: str, but: tuple[str, ...] = ()) -> Step:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 
 from memlab.errors import InputError, whole_number
@@ -57,12 +58,12 @@ def chunked_loss(step: Step, parts: int = 8) -> Step:
     Args:
         step: a training step of a network that ends in a linear layer on tokens and a cross-entropy
             loss; an inference stays as it is.
-        parts: number of chunks, 1 to 1,024, that divides the number of tokens; 1 leaves the step as
-            it is.
+        parts: number of chunks, 1 to 1,024, whose lengths differ by at most 1 token; a text of
+            fewer tokens has a chunk for each. 1 leaves the step as it is.
 
     Raises:
         InputError: no step, one that computes its loss in chunks already, or one without such an
-            end; a number that does not divide the tokens.
+            end; no whole number of parts.
     """
     application_order.check(step, "chunked_loss")
     count = whole_number("parts", parts, most=MOST)
@@ -74,11 +75,7 @@ def chunked_loss(step: Step, parts: int = 8) -> Step:
     if count == 1 or not step.training:
         return step
     end = _end_of(step)
-    if end.tokens % count:
-        raise InputError(
-            f"parts must divide the {end.tokens:,} tokens of this step, got {count}; "
-            f"try {_nearest_divisor(end.tokens, count)}."
-        )
+    count = min(count, end.tokens)
     chunks = tuple(_ChunkWriter(end, count).all())
     step.check_new(t for op in chunks for t in op.writes.values() if t.storage.name in end.cut)
     first, *others = end.places
@@ -159,20 +156,16 @@ def _names(operands: Operands) -> set[str]:
     return {operand.storage.name for operand in operands.values()}
 
 
-def _nearest_divisor(tokens: int, count: int) -> int:
-    divisors = (n for n in range(1, min(tokens, MOST) + 1) if tokens % n == 0)
-    return min(divisors, key=lambda n: (abs(n - count), n))
-
-
 class _ChunkWriter:
     """Writer of the four operations of one chunk after the other."""
 
     def __init__(self, end: _End, count: int) -> None:
-        self.end, self.count, self.length = end, count, end.tokens // count
+        self.end = end
+        self.starts = [number * end.tokens // count for number in range(count + 1)]
 
     def all(self) -> Iterator[Op]:
         """Yield the operations of all chunks."""
-        for number in range(self.count):
+        for number in range(len(self.starts) - 1):
             for op in self.end.ops:
                 yield self.of_chunk(op, number)
 
@@ -183,6 +176,7 @@ class _ChunkWriter:
         sums = {slot: t for slot, t in writes.items() if TOKENS not in dict(t.axes)}
         if number == 0:
             sums = {}
+        share = Fraction(self.length(number), self.end.tokens)
         added = sum((Size(prod(extent for _, extent in t.axes)) for t in sums.values()), Size())
         return rewritten(
             op,
@@ -194,9 +188,13 @@ class _ChunkWriter:
             workspace={
                 slot: replace(t, name=t.name + ending(number)) for slot, t in op.workspace.items()
             },
-            attributes={**op.attributes, CHUNKS: self.count},
-            flops=Size(op.flops.fixed, op.flops.per_sample // self.count) + added,
+            attributes={**op.attributes, CHUNKS: 1 / share},
+            flops=Size(op.flops.fixed, int(op.flops.per_sample * share)) + added,
         )
+
+    def length(self, number: int) -> int:
+        """Return the number of tokens of a chunk."""
+        return self.starts[number + 1] - self.starts[number]
 
     def pieces(self, operands: Operands, number: int) -> Mapping[str, Tensor]:
         """Return operands of a chunk: its tokens, or the whole of what has no tokens."""
@@ -205,14 +203,16 @@ class _ChunkWriter:
     def piece(self, whole: Tensor, number: int) -> Tensor:
         """Return the tokens of a chunk: a block of their own where only one chunk exists, or their
         place in the block of all tokens."""
-        axes = tuple((n, self.length if n == TOKENS else extent) for n, extent in whole.axes)
-        if axes == whole.axes:
+        if TOKENS not in dict(whole.axes):
             return whole
+        axes = tuple(
+            (name, self.length(number) if name == TOKENS else extent) for name, extent in whole.axes
+        )
         name = whole.name + ending(number)
         if whole.storage.name in self.end.cut:
             return tensor.new(name, axes, whole.format, whole.role, whole.storage.memory)
-        values = prod(extent for axis, extent in axes if axis != "B")
-        return whole.slice(name, axes, number * whole.format.nbytes(values))
+        of_a_token = prod(extent for axis, extent in axes if axis not in ("B", TOKENS))
+        return whole.slice(name, axes, whole.format.nbytes(self.starts[number] * of_a_token))
 
 
 def ending(number: int) -> str:

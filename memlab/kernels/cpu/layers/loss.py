@@ -27,7 +27,7 @@ def softmax_cross_entropy(call: KernelCall) -> None:
 
     Shapes: x and probabilities (B, classes) or (B, T, classes), labels (B,) or (B, T), loss ().
     """
-    adds, count = "loss" in call.updates, call["labels"].size * call.parts
+    adds, count = "loss" in call.updates, call.mean_over(call["labels"].size)
     for labels, x in _lines(call["labels"], call["x"]):
         _cross_entropy(x, labels, call["loss"], count, adds)
         adds = True
@@ -42,7 +42,7 @@ def softmax_cross_entropy_backward(call: KernelCall) -> None:
     Shapes: probabilities and dx (B, classes) or (B, T, classes), labels (B,) or (B, T).
     """
     labels, probabilities, dx = call["labels"], call["probabilities"], call["dx"]
-    count = labels.size * call.parts
+    count = call.mean_over(labels.size)
     if dx.ndim == 2:
         _cross_entropy_backward(labels, probabilities, dx, count, call.accumulate)
         return
@@ -57,7 +57,7 @@ def squared_error(call: KernelCall) -> None:
     Shapes: x and labels (B, ...), loss ().
     """
     x, target = call["x"], call["labels"]
-    count, adds = len(x) * call.parts, "loss" in call.updates
+    count, adds = call.mean_over(len(x)), "loss" in call.updates
     _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], count, adds)
 
 
