@@ -36,6 +36,7 @@ from .runtime.training import train as train
 from .setup_checks import doctor as doctor
 from .step.step import Step as Step
 from .techniques.accumulate import accumulate as accumulate
+from .techniques.chunked_loss import chunked_loss as chunked_loss
 from .techniques.in_place import in_place as in_place
 from .techniques.lowering import lowering as lowering
 from .techniques.no_reuse import no_reuse as no_reuse

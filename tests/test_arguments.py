@@ -43,8 +43,14 @@ def maps() -> memlab.Network:
     return x.flatten().linear(3).cross_entropy()
 
 
+def tokens() -> memlab.Network:
+    x = memlab.network("tokens", tokens=4, vocabulary=5).embedding(6)
+    return x.linear(5).cross_entropy()
+
+
 STEP = memlab.training_step(vectors(), "adam")
 MAPS = memlab.training_step(maps(), "adam")
+TOKENS = memlab.training_step(tokens())
 LEDGER = memlab.plan(STEP)
 
 
@@ -104,6 +110,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
         "disk": (NONE, 10**45)}),
     "no_reuse": (memlab.no_reuse, {"step": ()}),
     "accumulate": (partial(memlab.accumulate, step=STEP), {"step": (), "parts": ()}),
+    "chunked_loss": (partial(memlab.chunked_loss, TOKENS), {"parts": ()}),
     "place": (partial(memlab.place, step=STEP, batch=2), {
         "step": (), "batch": (), "how": (), "alignment": ()}),
     "plan": (memlab.plan, {"step": ()}),

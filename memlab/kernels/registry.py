@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
@@ -43,6 +44,7 @@ class KernelCall:
         updates: names of the other operands that hold something which the kernel changes: gradients
             of parameters that earlier parts left, gradients of several inputs, a loss.
         parts: number of micro-batches that the loss is a mean of; the call has one of them.
+        chunks: all tokens of a text divided by those of this call.
         slots: parameters that an update changes, with the operands of each.
     """
 
@@ -55,12 +57,18 @@ class KernelCall:
     settings: Mapping[str, float] = field(default_factory=dict)
     updates: Collection[str] = ()
     parts: int = 1
+    chunks: Fraction | int = 1
     slots: tuple[UpdateSlot, ...] = ()
 
     @property
     def accumulate_weights(self) -> bool:
         """True if the kernel adds to gradients of parameters that are there already."""
         return "dweight" in self.updates
+
+    def mean_over(self, count: int) -> int:
+        """Return the number of samples or labels that the loss is a mean over, of which the call
+        has ``count``."""
+        return int(count * self.parts * self.chunks)
 
     def adds(self, name: str) -> bool:
         """Return whether the gradient of this name holds something already, to which the kernel

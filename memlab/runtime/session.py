@@ -21,7 +21,7 @@ from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import OperationTurn, Program
 from memlab.step.op import LOAD, Op, Phase
 from memlab.step.tensor import Role, Tensor
-from memlab.techniques.application_order import PART, PARTS
+from memlab.techniques.application_order import CHUNKS, PART, PARTS
 
 SETTINGS = {
     "rate": 0.01,
@@ -243,6 +243,7 @@ class Session:
                 settings=self.current,
                 updates=op.updates.keys(),
                 parts=op.attributes.get(PARTS, 1),
+                chunks=op.attributes.get(CHUNKS, 1),
                 slots=op.slots,
             )
         )

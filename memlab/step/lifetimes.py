@@ -34,6 +34,12 @@ class Lifetime:
     followers: tuple[tuple[str, int], ...] = ()
     over: str | None = None
     """The tensor that was last written over all that was there."""
+    filled: int = 0
+    """Bytes of each sample that were written since the birth, in a block that is filled slice by
+    slice."""
+
+    def __post_init__(self) -> None:
+        self.filled = _end(self.tensor)
 
     @property
     def role(self) -> Role:
@@ -51,11 +57,20 @@ class Lifetime:
         return self.tensor.storage.memory
 
     def follow(self, tensor: Tensor, number: int) -> None:
-        """Note that a tensor takes the place of the previous one in operation ``number``."""
+        """Note that a tensor takes the place of the previous one in operation ``number``, or the
+        place beside it: then the block is filled slice by slice."""
+        if tensor.offset >= self.filled:
+            self.filled = _end(tensor)
+            return
         if tensor.name != (self.followers[-1][0] if self.followers else self.tensor.name):
             self.followers = (*self.followers, (tensor.name, number))
         if tensor.pitch is None:
             self.over = tensor.name
+
+
+def _end(tensor: Tensor) -> int:
+    """Return the place behind a tensor in each sample of its block, in bytes."""
+    return tensor.offset + tensor.per_sample
 
 
 @dataclass(slots=True)
@@ -145,6 +160,8 @@ class Lifetimes(Mapping[str, Lifetime]):
                 self._same(life.tensor, tensor)
             if life.over is not None and life.over != tensor.name:
                 self._doubted.add(tensor.storage.name)
+            if life.tensor.pitch is not None and tensor.pitch is None and not life.followers:
+                life.tensor = tensor  # all slices are there: this is what lies in the block
             life.death = number
 
     def _write(self, op: Op, number: int) -> None:

@@ -14,6 +14,11 @@ PART, PARTS = "part", "parts"
 """The attributes of an operation of one part of the batch: which one, from 1, and of how many."""
 
 
+CHUNKS = "chunks"
+"""The attribute of an operation on some tokens of a loss: all tokens divided by those of the chunk,
+a ``Fraction``."""
+
+
 def check(step: object, technique: str, but: tuple[str, ...] = ()) -> Step:
     """Return the step if ``technique`` may rewrite it: no later technique has, except those of
     ``but``.
@@ -76,6 +81,11 @@ def recomputes(step: Step) -> bool:
 def offloads(step: Step) -> bool:
     """Return whether maps are copied between two memories."""
     return any(op.phase is Phase.COPY for op in step.ops)
+
+
+def chunks_loss(step: Step) -> bool:
+    """Return whether the loss is computed for some tokens at a time."""
+    return any(CHUNKS in op.attributes for op in step.ops)
 
 
 def accumulates(step: Step) -> bool:

@@ -17,6 +17,7 @@ from memlab.step.rewrite_traits import RerunRule, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
+from memlab.techniques.application_order import CHUNKS
 from memlab.techniques.registry import Order, technique
 
 _STAY = (Role.BUFFER, Role.PARAMETER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
@@ -77,8 +78,14 @@ def rewritable(step: Step) -> Step:
 
 def _changes(op: Op) -> bool:
     """True if a forward operation changes a feature map in place, or running statistics."""
-    forward = op.phase in (Phase.FORWARD, Phase.LOSS)
-    return forward and any(tensor.role is Role.FEATURE_MAP for tensor in op.updates.values())
+    return _may_run_again(op) and any(
+        tensor.role is Role.FEATURE_MAP for tensor in op.updates.values()
+    )
+
+
+def _may_run_again(op: Op) -> bool:
+    """True of the operations of forward; a chunk of a loss adds to the loss, and runs once."""
+    return op.phase in (Phase.FORWARD, Phase.LOSS) and CHUNKS not in op.attributes
 
 
 class _Values:
@@ -91,7 +98,7 @@ class _Values:
     def apart(self, op: Op) -> Op:
         """Return the operation on the newest values, of which it changes none."""
         reads = {slot: self.current(tensor) for slot, tensor in op.reads.items()}
-        if op.phase not in (Phase.FORWARD, Phase.LOSS):
+        if not _may_run_again(op):
             updates = {slot: self.current(tensor) for slot, tensor in op.updates.items()}
             return replace(op, reads=reads, updates=updates)
         changed = {slot: tensor for slot, tensor in op.updates.items() if tensor.role not in _STAY}

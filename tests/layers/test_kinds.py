@@ -18,6 +18,7 @@ from tests.rows import every_row
 ROOT = Path(memlab.__file__).parent
 GENERAL = ("step", "build", "ledger", "clocks", "placement", "techniques", "runtime")
 ABOUT_ONE = {
+    "techniques/chunked_loss.py": "the scores of a language model and their loss",
     "techniques/lowering.py": "the ways to compute a convolution",
     "techniques/relu_masks.py": "what a ReLU keeps",
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,13 +37,23 @@ BATCH = cross.BATCH
 BEFORE = [(row.name, other.name) for row in ROWS.values() for other in later(row.name)
           if other.shown]  # fmt: skip
 """Every two techniques of which the second one shows, and may not be there already."""
-TRIED = ("branches", "cells")
+NAMED: dict[str, tuple[str, dict[str, Any]]] = {"chunked_loss": ("gpt_small", {})}
+"""The network that a technique has something for where VGG has nothing, and its sizes."""
+TRIED = ("branches", "cells", "tokens")
 """Networks of odd sizes: with forks, batch norm and dropout, and with a recurrence."""
 
 
 def plain(row: Technique, network: str = "branches") -> Step:
     """A step that a technique may rewrite."""
     return step(network, cross.OPTIMIZER.get(row.name, "sgd"))
+
+
+def rewritten(row: Technique) -> tuple[Step, Step]:
+    """The first step that a technique has something for, before and after it."""
+    for network in TRIED:
+        with suppress(InputError):
+            return plain(row, network), applied(row.name)(plain(row, network))
+    raise AssertionError(f"{row.name} has nothing for {TRIED}")
 
 
 def choices(row: Technique, before: Step) -> list[cross.Technique]:
@@ -86,12 +98,12 @@ def test_they_come_in_their_order() -> None:
 
 @every_row(("first", "second"), BEFORE)
 def test_a_wrong_order_gets_one_sentence(first: str, second: str) -> None:
-    done = applied(second)(step("branches"))
     row = ROWS[second]
+    before, done = rewritten(row)
     assert row.shown is not None
     assert row.shown(done)
     with pytest.raises(InputError) as error:
-        choices(ROWS[first], step("branches"))[0].rewrite(done)
+        choices(ROWS[first], before)[0].rewrite(done)
     said = f"{first} comes before {second}, and this step has {second} already"
     assert str(error.value).startswith(said)
     assert "\n" not in str(error.value)
@@ -135,11 +147,13 @@ def test_the_command_line_has_it(name: str, capsys: pytest.CaptureFixture[str]) 
     free = [value for value in row.values if not row.takes(value).needs]
     value = [row.usual if row.usual in free else free[0]] if free else []
     value = ["2"] if row.choice and row.choice.values is ArgumentKind.COUNT else value
-    words = ["vgg11", "--image", "32", "--optimizer", "adam", "--batch", str(BATCH), "--json"]
+    network, sizes = NAMED.get(name, ("vgg11", {"image": 32}))
+    words = [network, *(word for size in sizes.items() for word in (f"--{size[0]}", str(size[1])))]
+    words += ["--optimizer", "adam", "--batch", str(BATCH), "--json"]
     assert cli.main(["plan", *words, f"--{name.replace('_', '-')}", *value]) == 0
     facts = json.loads(capsys.readouterr().out)
     given = [int(each) if each.isdigit() else each for each in value]
-    built = memlab.training_step(memlab.zoo.build("vgg11", image=32), "adam")
+    built = memlab.training_step(memlab.zoo.build(network, **sizes), "adam")
     assert facts["peak_bytes"] == memlab.plan(applied(name, *given)(built)).peak(BATCH)
     assert list(facts["techniques"]) == [name]
 

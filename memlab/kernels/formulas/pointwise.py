@@ -125,7 +125,7 @@ def gelu_tanh_backward(dy: Any, x: Any) -> Any:
 def _squared_error_factor(call: KernelCall) -> float:
     """Factor of the difference in the gradient of a squared error: 2 / (samples times
     micro-batches)."""
-    return 2 / (len(call["x"]) * call.parts)
+    return 2 / call.mean_over(len(call["x"]))
 
 
 @value_by_value("squared_error.backward", "x", "labels", "dx", setting=_squared_error_factor)

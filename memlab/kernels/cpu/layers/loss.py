@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled, summing
@@ -25,11 +27,12 @@ def softmax_cross_entropy(call: KernelCall) -> None:
 
     Shapes: x and probabilities (B, classes) or (B, T, classes), labels (B,) or (B, T), loss ().
     """
-    x = _rows(call["x"])
-    labels, count = call["labels"].reshape(-1), len(x) * call.parts
-    _cross_entropy(x, labels, call["loss"], count, "loss" in call.updates)
+    adds, count = "loss" in call.updates, call.mean_over(call["labels"].size)
+    for labels, x in _lines(call["labels"], call["x"]):
+        _cross_entropy(x, labels, call["loss"], count, adds)
+        adds = True
     if "probabilities" in call.arrays:
-        _softmax(x, _rows(call["probabilities"]))
+        _softmax(_rows(call["x"]), _rows(call["probabilities"]))
 
 
 @kernel("softmax_cross_entropy.backward")
@@ -39,7 +42,7 @@ def softmax_cross_entropy_backward(call: KernelCall) -> None:
     Shapes: probabilities and dx (B, classes) or (B, T, classes), labels (B,) or (B, T).
     """
     labels, probabilities, dx = call["labels"], call["probabilities"], call["dx"]
-    count = labels.size * call.parts
+    count = call.mean_over(labels.size)
     if dx.ndim == 2:
         _cross_entropy_backward(labels, probabilities, dx, count, call.accumulate)
         return
@@ -54,8 +57,17 @@ def squared_error(call: KernelCall) -> None:
     Shapes: x and labels (B, ...), loss ().
     """
     x, target = call["x"], call["labels"]
-    count, adds = len(x) * call.parts, "loss" in call.updates
+    count, adds = call.mean_over(len(x)), "loss" in call.updates
     _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], count, adds)
+
+
+def _lines(labels: Array, scores: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield labels and the matrix of their scores: all at once, or sample by sample where the
+    labels are a slice of longer texts."""
+    if labels.flags.c_contiguous:
+        yield labels.reshape(-1), _rows(scores)
+    else:
+        yield from zip(labels, scores, strict=True)
 
 
 def _rows(scores: Array) -> Array:

@@ -46,7 +46,7 @@ def softmax_cross_entropy(call: KernelCall) -> None:
     """
     x = call["x"]
     lines, adds = (line(x), line(call["labels"]), line(call["loss"])), "loss" in call.updates
-    launch(_cross_entropy, results(1, THREADS), *lines, *x.shape, len(x) * call.parts, adds)
+    launch(_cross_entropy, results(1, THREADS), *lines, *x.shape, call.mean_over(len(x)), adds)
     if "probabilities" in call.arrays:
         _launch_softmax(x, call["probabilities"])
 
@@ -60,7 +60,7 @@ def softmax_cross_entropy_backward(call: KernelCall) -> None:
     """
     p, dx = call["probabilities"], call["dx"]
     batch, classes = dx.shape
-    lines, count = (line(p), line(call["labels"]), line(dx)), batch * call.parts
+    lines, count = (line(p), line(call["labels"]), line(dx)), call.mean_over(batch)
     shape = values(classes, batch)
     launch(_cross_entropy_backward, shape, *lines, batch, classes, count, call.accumulate)
 
@@ -72,7 +72,7 @@ def squared_error(call: KernelCall) -> None:
     Shapes: x and labels (B, ...), loss ().
     """
     x = call["x"]
-    count, adds = len(x) * call.parts, "loss" in call.updates
+    count, adds = call.mean_over(len(x)), "loss" in call.updates
     sum_differences(x, call["labels"], call["loss"], 1 / count, adds)
 
 
