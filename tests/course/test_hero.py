@@ -86,21 +86,22 @@ def test_bytes_are_planned_and_recorded_alike() -> None:
     kept = HeroFigures.kept()
     lines = {line["name"]: line["value"] for line in RECORDING["lines"]}
     for way, name in figures.WAYS.items():
-        assert kept.workspace(way) == lines[f"ResNet-50 v1 1.1.conv2: {name}, workspace"]
+        assert kept.workspace(way) == lines[f"{kept.network.label} 1.1.conv2: {name}, workspace"]
     assert kept.workspace("copies") == 9 * kept.input() == kept.input(9)
 
 
 def test_the_recording_is_of_this_layer_and_batch() -> None:
     said = RECORDING["picture"]["text"]
-    assert f"ResNet-50 v1 {figures.LAYER}: 3x3" in said
+    assert f"ResNet-50 v1.5 {figures.LAYER}: 3x3" in said
     assert f"batch {figures.BATCH}, fp32, 1 thread" in said
 
 
 @every_row(("way", "name"), {"tile": "im2col-tile", "none": "offsets"}.items())
 def test_times_are_compared_by_the_recording(way: str, name: str) -> None:
     lines = {line["name"]: line["value"] for line in RECORDING["lines"]}
-    copies, other = (lines[f"ResNet-50 v1 1.1.conv2: {n}"] for n in ("im2col-batch", name))
-    assert HeroFigures.kept().faster(way) == f"{copies / other:.1f}"
+    kept = HeroFigures.kept()
+    copies, other = (lines[f"{kept.network.label} 1.1.conv2: {n}"] for n in ("im2col-batch", name))
+    assert kept.faster(way) == f"{copies / other:.1f}"
     assert f"{copies / other:.1f} times faster" in " ".join(still(drawn("wide")))
 
 

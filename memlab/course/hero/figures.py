@@ -61,7 +61,7 @@ class HeroFigures:
 
     def seconds(self, way: str) -> float:
         """Return the recorded time of a way."""
-        return self.recorded.line(f"{self.network.title} v1 {LAYER}: {WAYS[way]}").value
+        return self.recorded.line(f"{self.network.label} {LAYER}: {WAYS[way]}").value
 
     def faster(self, way: str) -> str:
         """Return how many times faster a way is than the copies: ``'2.4'``."""
