@@ -9,7 +9,7 @@ gradient of the layer's input is written piece by piece.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
@@ -26,6 +26,9 @@ from memlab.techniques.registry import Argument, ArgumentKind, Order, technique
 
 TOKENS = "T"
 """Axis of the tokens."""
+KINDS = ("linear", "softmax_cross_entropy", "softmax_cross_entropy.backward", "linear.backward")
+"""Kinds of the operations that run for each chunk and follow each other: scores, loss, and backward
+of both."""
 MOST = 1024
 """Chunks of a loss: each has four operations."""
 
@@ -52,8 +55,7 @@ def chunked_loss(step: Step, parts: int = 8) -> Step:
     >>> memlab.plan(memlab.chunked_loss(step, 8)).peak(8) < memlab.plan(step).peak(8)
     True
 
-    Source: Hsu et al. 2024, "Liger Kernel" (arXiv 2410.10989), section on the fused linear
-    cross-entropy; its chunks are rows of the batch as well.
+    Source: Hsu et al. 2024, "Liger Kernel" (arXiv 2410.10989): its fused linear cross-entropy.
 
     Args:
         step: a training step of a network that ends in a linear layer on tokens and a cross-entropy
@@ -74,99 +76,61 @@ def chunked_loss(step: Step, parts: int = 8) -> Step:
         )
     if count == 1 or not step.training:
         return step
-    end = _end_of(step)
-    count = min(count, end.tokens)
-    chunks = tuple(_ChunkWriter(end, count).all())
-    step.check_new(t for op in chunks for t in op.writes.values() if t.storage.name in end.cut)
-    first, *others = end.places
-    ops = [op for place, op in enumerate(step.ops) if place not in others]
-    ops[first : first + 1] = chunks
-    return replace(step, ops=tuple(ops), notes=(*step.notes, f"loss in {count} chunks"))
+    writer = _ChunkWriter(step, count)
+    chunks = tuple(writer.all())
+    step.check_new(t for op in chunks for t in op.writes.values() if t.storage.name in writer.cut)
+    ops = (*step.ops[: writer.place], *chunks, *step.ops[writer.place + len(KINDS) :])
+    return replace(step, ops=ops, notes=(*step.notes, f"loss in {writer.count} chunks"))
 
 
-@dataclass(frozen=True)
-class _End:
-    """End of forward and beginning of backward of a step: scores, loss and both of their
-    backwards, by their places in the step; with the blocks that exist for a chunk alone."""
-
-    ops: tuple[Op, Op, Op, Op]
-    places: tuple[int, int, int, int]
-
-    @property
-    def tokens(self) -> int:
-        return dict(self.ops[0].writes["y"].axes)[TOKENS]
-
-    @property
-    def cut(self) -> set[str]:
-        """Names of the storages of which one chunk exists at a time."""
-        scores, loss, of_loss, _ = self.ops
-        made = (scores.writes["y"], loss.writes["probabilities"], of_loss.writes["dx"])
-        return {each.storage.name for each in made}
-
-
-def _end_of(step: Step) -> _End:
-    """Return the four operations of a step that run for each chunk.
+def _place_of_scores(step: Step) -> int:
+    """Return the number of the first of the four operations that run for each chunk.
 
     Raises:
-        InputError: the step ends in something else.
+        InputError: the step has no such operations.
     """
-    by_output = {t.storage.name: op for op in step.ops for t in op.writes.values()}
-    losses = [op for op in step.ops if op.kind == "softmax_cross_entropy"]
-    if len(losses) == 1 and TOKENS in dict(losses[0].reads["x"].axes):
-        (loss,) = losses
-        scores = by_output.get(loss.reads["x"].storage.name)
-        backward = [op for op in step.ops if op.kind == "softmax_cross_entropy.backward"]
-        if scores is not None and scores.kind == "linear" and len(backward) == 1:
-            gradient = backward[0].writes["dx"].storage.name
-            readers = [op for op in step.ops if gradient in _names(op.reads)]
-            if len(readers) == 1 and readers[0].kind == "linear.backward":
-                ops = (scores, loss, backward[0], readers[0])
-                end = _End(ops, tuple(map(step.ops.index, ops)))  # type: ignore[arg-type]
-                _check_alone(step, end)
-                return end
+    kinds = [op.kind for op in step.ops]
+    for place, op in enumerate(step.ops):
+        follow = tuple(kinds[place : place + len(KINDS)]) == KINDS
+        if follow and TOKENS in dict(op.writes["y"].axes):
+            return place
     raise InputError(
         "chunked_loss needs a network that ends in a linear layer on tokens and a cross-entropy "
         "loss; try memlab.training_step(memlab.zoo.gpt_small())."
     )
 
 
-def _check_alone(step: Step, end: _End) -> None:
-    """Refuse a step in which something else needs all scores, or runs between loss and backward.
-
-    Raises:
-        InputError: there is such an operation.
-    """
-    first, last = min(end.places), max(end.places)
-    strangers = [op for op in step.ops[first : last + 1] if op not in end.ops]
-    strangers += [op for op in step.ops if op not in end.ops and end.cut & _names(op.reads)]
-    if strangers:
-        raise InputError(
-            f"{strangers[0].name} stands between the loss and its backward, so the loss cannot be "
-            "computed in chunks; try chunked_loss before other techniques."
-        )
-    kept = [t.name for t in step.live_out if t.storage.name in end.cut]
-    if kept:
-        raise InputError(
-            f"{kept[0]} outlives this step, and of chunks only the last would be left; "
-            "try memlab.no_reuse(memlab.chunked_loss(step, ...))."
-        )
-
-
-def _names(operands: Operands) -> set[str]:
-    return {operand.storage.name for operand in operands.values()}
-
-
 class _ChunkWriter:
     """Writer of the four operations of one chunk after the other."""
 
-    def __init__(self, end: _End, count: int) -> None:
-        self.end = end
-        self.starts = [number * end.tokens // count for number in range(count + 1)]
+    def __init__(self, step: Step, count: int) -> None:
+        self.place = _place_of_scores(step)
+        self.ops = scores, loss, of_loss, _ = step.ops[self.place : self.place + len(KINDS)]
+        self.tokens = dict(scores.writes["y"].axes)[TOKENS]
+        self.count = min(count, self.tokens)
+        self.starts = [number * self.tokens // self.count for number in range(self.count + 1)]
+        made = (scores.writes["y"], loss.writes["probabilities"], of_loss.writes["dx"])
+        self.cut = {each.storage.name for each in made}
+        """Names of the storages of which one chunk exists at a time."""
+        self.check(step)
+
+    def check(self, step: Step) -> None:
+        """Refuse a step that keeps the scores of all tokens.
+
+        Raises:
+            InputError: one of the blocks that are cut stays.
+        """
+        kept = [t.name for t in step.live_out if t.storage.name in self.cut]
+        if kept:
+            raise InputError(
+                f"{kept[0]} outlives this step, and of chunks only one exists at a time; try "
+                "memlab.no_reuse(memlab.chunked_loss(step, ...))."
+            )
 
     def all(self) -> Iterator[Op]:
         """Yield the operations of all chunks."""
-        for number in range(len(self.starts) - 1):
-            for op in self.end.ops:
+        for number in range(self.count):
+            for op in self.ops:
                 yield self.of_chunk(op, number)
 
     def of_chunk(self, op: Op, number: int) -> Op:
@@ -176,7 +140,7 @@ class _ChunkWriter:
         sums = {slot: t for slot, t in writes.items() if TOKENS not in dict(t.axes)}
         if number == 0:
             sums = {}
-        share = Fraction(self.length(number), self.end.tokens)
+        share = Fraction(self.length(number), self.tokens)
         added = sum((Size(prod(extent for _, extent in t.axes)) for t in sums.values()), Size())
         return rewritten(
             op,
@@ -209,7 +173,7 @@ class _ChunkWriter:
             (name, self.length(number) if name == TOKENS else extent) for name, extent in whole.axes
         )
         name = whole.name + ending(number)
-        if whole.storage.name in self.end.cut:
+        if whole.storage.name in self.cut:
             return tensor.new(name, axes, whole.format, whole.role, whole.storage.memory)
         of_a_token = prod(extent for axis, extent in axes if axis not in ("B", TOKENS))
         return whole.slice(name, axes, whole.format.nbytes(self.starts[number] * of_a_token))

@@ -167,7 +167,7 @@ REFUSED = {
     ),
     "kept": (
         lambda: memlab.chunked_loss(memlab.no_reuse(step("tokens"))),
-        "scores outlives this step, and of chunks only the last would be left",
+        "scores outlives this step, and of chunks only one exists at a time",
     ),
     "later": (
         lambda: memlab.chunked_loss(memlab.accumulate(step("tokens"), 2)),
