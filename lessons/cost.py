@@ -118,18 +118,19 @@ def here() -> bool:
 
 
 def differs(name: str, nbytes: int) -> str:
-    """Return how the memory of another run differs from the recorded one, as a sentence; empty
-    where it is near.
+    """Return how the memory of another run, a first or a later one, differs from the recorded
+    ones, as a sentence; empty where it is near.
 
     Args:
         name: lesson, as ``"02_network"``.
         nbytes: largest resident set of the kernel.
     """
-    due = recorded()["lessons"][name]["again"]["bytes"]
-    if abs(nbytes - due) <= NEAR * due:
+    first, again = (recorded()["lessons"][name][run]["bytes"] for run in ("first", "again"))
+    least, most = min(first, again), max(first, again)
+    if (1 - NEAR) * least <= nbytes <= (1 + NEAR) * most:
         return ""
-    return (f"{name} took {nbytes / MIB:,.0f} MiB, and {PAGE.name} says {due / MIB:,.0f}: "
-            "python -m lessons.cost")  # fmt: skip
+    return (f"{name} took {nbytes / MIB:,.0f} MiB, and {PAGE.name} says {least / MIB:,.0f} to "
+            f"{most / MIB:,.0f}: python -m lessons.cost")  # fmt: skip
 
 
 def page() -> str:

@@ -61,15 +61,12 @@ class _After(pytest.Item):
 
 
 class Limits(_After):
-    """The seconds of a notebook, and the largest resident set of its kernel: a GiB, and for a
-    solved lesson near the recorded one, on a machine of the same kind."""
+    """The seconds of a notebook, and the largest resident set of its kernel. What listens to the
+    views of a lesson takes memory too, so costs are compared in ``tests/lessons/test_cost.py``."""
 
     def runtest(self) -> None:
         assert time.monotonic() - self.parent.stash[START] <= SECONDS
-        nbytes = int(self.ask(cost.LARGEST))
-        assert nbytes <= GIB
-        if self.path in SOURCES and cost.here():
-            assert cost.differs(self.path.stem, nbytes) == ""
+        assert int(self.ask(cost.LARGEST)) <= GIB
 
 
 class Lock(_After):

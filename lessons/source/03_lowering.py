@@ -62,7 +62,7 @@ lesson.predict("03.stride").guess(9, because="still 9 places in the window").rev
 # %% [markdown]
 # ## How much is copied in a whole network?
 #
-# A window of 1·1 with stride 1 needs no copy: its matrix is the input. Count it too.
+# A window of 1·1 with stride 1 needs no copy: its matrix is the input. Count this matrix too.
 
 # %%
 lesson.predict("03.whole")
@@ -118,9 +118,9 @@ lesson.predict("03.tile")
 lesson.predict("03.tile").guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# In the picture, follow the line from right to left. The workspace falls. Does the
-# time fall too? A text says that direct convolution is slow, so it is lowered.<sup>A14</sup> Which
-# point does it mean? It means `direct`. `offsets` copies nothing either, and is fast.
+# In the picture, follow the line from right to left. The workspace falls. Does the time fall too? A
+# text says that direct convolution is slow, so convolutions are lowered.<sup>A14</sup> It
+# means `direct`. `offsets` copies nothing either, and is fast.
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
 # [is more workspace faster?](appendix/workspace.ipynb)

@@ -126,8 +126,8 @@ print({T: counted_product.loads(8, T) for T in (1, 2, 4)})
 #
 # **Worked.** Thread 300 of `conv1_2`. **Shapes:** the output is 224·224, so `ox = 300 % 224` is 76,
 # `oy = 300 // 224` is 1, and c, ky and kx are 0. The padding is 1, so it reads row 0 and column 75.
-# **Bytes:** it loads 4 B and stores 4 B. With kx = 0, the loads of its warp begin 4 B before a
-# sector, and with kx = 2 they begin 4 B after: they touch 5 sectors. With kx = 1 they touch 4.
+# **Bytes:** it loads 4 B and stores 4 B. With kx = 0, the loads of its warp begin 4 B before the
+# start of a sector, and with kx = 2, 4 B after it: they touch 5 sectors. With kx = 1 they touch 4.
 # **Lifetime:** a tile lives as long as its block, and the matrix as long as its operation.
 # **Peak:** tiles are on the chip, so they never count for the peak.
 #

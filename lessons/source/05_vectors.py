@@ -9,12 +9,12 @@ from memlab import lesson, views
 views.batch_speed()
 
 # %% [markdown]
-# Move **Batch** to 32. Then an image takes far less time in the linear layer, not in the
+# Move **Batch** to 32. Then an image takes far less time in the linear layer, but not in the
 # convolution. Why?
 #
 # You will be able to
 #
-# - say which bytes of a layer the images of a batch share,
+# - say which bytes the images of a batch share in a layer,
 # - say which layers fill the lanes of a vector at batch 1,
 # - test an argument step by step.
 #
@@ -51,7 +51,7 @@ lesson.predict("05.maps")
 lesson.predict("05.maps").guess(1, because="the weights are shared").revise(15).reveal()
 
 # %% [markdown]
-# Measure both layers with memlab's own kernels, in about 10 seconds:
+# Measure both layers (10 seconds):
 
 # %% tags=["nbval-ignore-output", "recorded-maps"]
 views.batch_times(("linear-4096", "pixels"), progress=False)
@@ -61,7 +61,7 @@ views.batch_times(("linear-4096", "pixels"), progress=False)
 #
 # A text (Graphcore, 2017) gives another reason for batches.<sup>A5</sup> A GPU computes with
 # **vectors**, typically of 1024 bits: one instruction computes 32 values of 32 bits together, each
-# in its own **lane**. If each image fills one lane, only 32 images fill all lanes.
+# in its own **lane**. If each image fills one lane, it takes 32 images to fill all lanes.
 #
 # Let the columns of a matrix product fill the lanes. In a linear layer, each image is one column.
 
@@ -75,7 +75,7 @@ lesson.predict("05.columns").guess(1, because="one image, one column").revise(7)
 # ## Does half precision ask for twice the batch?
 #
 # In 16 bits, the same vector has 64 lanes. A second text, in Chinese, says: then a batch needs 64
-# images, twice as many with half the bytes each. So half precision saves
+# images, twice as many with half the bytes each. So, it says, half precision saves
 # nothing.<sup>A6</sup> The first text says that it could halve what is stored.<sup>A13</sup> Are
 # both right?
 
@@ -93,7 +93,7 @@ lesson.predict("05.half").guess("half").revise("few").reveal()
 # **Bytes:** the weights take 512·512·3·3·4 B, input and output of 1 image 2·512·14·14·4 B.
 # **Lifetime:** all are needed until the product is computed. **Peak:** the weights once, the
 # feature maps for each image. The weights are 12 times the feature maps of one image, so the
-# bytes per image fall 7 times up to batch 16. The time hardly falls: the layer computes 90
+# bytes per image fall to a seventh at batch 16. The time hardly falls: the layer computes 90
 # operations for each byte.
 #
 # **With blanks.** The vectors and idle lanes of any convolution, at any batch:
@@ -146,7 +146,7 @@ lesson.predict("05.case").guess("three").reveal()
 #   in an early convolution. The time falls only where a layer waits for bytes.
 # - An image is 1 column in a linear layer, but Ho·Wo columns in a lowered convolution: it
 #   fills most lanes.
-# - Half of the bits save half of the feature maps, but nothing at twice the batch.
+# - With half the bits, feature maps take half the bytes, but at twice the batch nothing is saved.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or first [06 Precision](06_precision.ipynb).
 

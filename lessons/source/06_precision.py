@@ -166,8 +166,8 @@ lesson.predict("06.case").guess("no").revise("faster").reveal()
 #   of its fp32 peak.
 # - **The model state does not halve.** For Adam, mixed precision has 2+2+4+4+4 B per parameter, and
 #   fp32 and `torch.autocast` have 4+4+4+4. 8-bit states make it smaller.
-# - **Small updates need steps**: they are added to master weights in fp32. **Small gradients need
-#   range**: fp16 needs a loss scale, and bf16 does not.
+# - **Small updates need fine steps**: they are added to master weights in fp32. **Small gradients
+#   need range**: fp16 needs a loss scale, and bf16 does not.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Which tensors can live at the same address?
 

@@ -54,7 +54,7 @@ lesson.predict("07.in_place").guess("both", because="both work value by value").
 ).reveal()
 
 # %% [markdown]
-# ## How much does in place save beside freeing?
+# ## How much does in place save besides freeing?
 
 # %%
 lesson.predict("07.both")
@@ -120,16 +120,16 @@ lesson.predict("07.address").guess("stops").revise("gradients").reveal()
 # ## Exercise: what is freed after each operation?
 #
 # **Worked.** `relu1` of the first view, batch 8. **Shapes:** 8·4. **Bytes:** 8·4·4 B = 128 B.
-# **Lifetime:** from `relu1` to its last reader, `backward of relu1`. **Peak:** it is in that
-# operation; it is the sum of all blocks that are in memory there:
+# **Lifetime:** from `relu1` to its last reader, `backward of relu1`. **Peak:** in that
+# operation, the sum of all blocks that are in memory there:
 
 # %%
 plan = memlab.plan(memlab.training_step(net, "sgd"))
 found = plan.peak_at(8)
 print(f"{found.nbytes} B in {found.row.name}:")
 print(" + ".join(f"{entry.size.at(8)}" for entry in plan.alive(found.index)))
-for row, inside, after in zip(plan.rows, plan.timeline(8), plan.after(8), strict=True):
-    print(f"{inside - after} B freed after {row.name}")
+for row, now, left in zip(plan.rows, plan.timeline(8), plan.after(8), strict=True):
+    print(f"{now - left} B freed after {row.name}; " if now > left else "", end="")
 
 # %% [markdown]
 # The same with lists; blocks and operations are numbered from 0:

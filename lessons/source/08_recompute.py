@@ -37,11 +37,11 @@ lesson.recall("08.fault").guess("gradients").reveal()
 # ## How few feature maps must wait for backward?
 #
 # memlab cuts a network wherever a single feature map connects two parts: ResNet-50 becomes 21
-# **stages**. Forward keeps the output of every k-th stage, a **checkpoint**, and drops the other
-# feature maps. Between two checkpoints is a **segment**. Backward recomputes the feature maps of a
-# segment, uses them, and goes on to the segment before it. Each segment is a wave in the first
-# view: fewer bytes, more operations<sup>E1</sup>. PyTorch calls this activation checkpointing
-# (`torch.utils.checkpoint`).
+# **stages**, smaller than those above. Forward keeps the output of every k-th stage, a
+# **checkpoint**, and drops the other feature maps. Between two checkpoints is a **segment**.
+# Backward recomputes the feature maps of a segment, uses them, and goes on to the segment before
+# it. Each segment is a wave in the first view: fewer bytes, more operations<sup>E1</sup>. PyTorch
+# calls this activation checkpointing (`torch.utils.checkpoint`).
 
 # %%
 lesson.predict("08.best")

@@ -80,7 +80,7 @@ lesson.predict("09.link").guess(4).revise(13).reveal()
 #
 # **Worked.** `conv1_1`. **Shapes:** 256·64·224·224. **Bytes:** 4 for each value. **Lifetime:** on
 # the device until `conv1_2` and the copy have ended, and again from backward of `conv2_1` on.
-# **Peak:** between these two moments only the host holds it. Compute waits for as long as a copy
+# **Peak:** it is back then; in between, only the host holds it. Compute waits for as long as a copy
 # still runs after its operation has ended:
 
 

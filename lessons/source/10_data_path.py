@@ -10,7 +10,7 @@ views.path("resnet50", 128, disk=7, device="rtx 4090", files="jpeg", asked=True,
 
 # %% [markdown]
 # Each square is a mini-batch of images, and its area is its bytes. Set **Batch** to 256: what
-# changes? The cards use these JPEG files.
+# changes? The questions use these JPEG files.
 #
 # You will be able to
 #
@@ -51,8 +51,8 @@ lesson.predict("10.slowest").guess("disk", because="disks are slow").revise("dec
 # time: a **prefetch**. With 1 buffer the device has 1 place, with 2 or more it has 2. Without
 # images, compute **stalls**. PyTorch:
 # `DataLoader(num_workers=4, pin_memory=True, prefetch_factor=2)` and `x.to("cuda",
-# non_blocking=True)`. On one stream this copy still waits for the step, as with 1 buffer. For the
-# second place, copy on a stream of its own (`torch.cuda.Stream`).
+# non_blocking=True)`. On one stream this copy still waits for the step, as with 1 buffer. To use
+# the second place, copy on a separate stream (`torch.cuda.Stream`).
 
 # %% tags=["planned-seconds"]
 lesson.change("10.buffers")

@@ -108,8 +108,8 @@ lesson.predict("12.smi").guess("runs").revise("cudnn").reveal()
 #
 # **Worked.** There are three blocks, each `(nbytes, born, last, freed)`. Their **shapes** do not
 # matter, only their **bytes**. **Lifetime:** a block is alive from operation `born` to operation
-# `freed`, both included; `last` is its last reader. **Peak:** each operation has a sum; the largest
-# one.
+# `freed`, both included; `last` is its last reader. **Peak:** the largest sum of what is alive in
+# an operation.
 
 # %%
 blocks = [(100, 0, 1, 4), (20, 1, 3, 3), (50, 2, 4, 4)]

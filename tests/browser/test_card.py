@@ -173,7 +173,7 @@ def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
     assert focused(page) == "text"
     assert not picture.is_visible()
     after = page.locator(f"{CARD} .ml-after").inner_text()
-    assert "guess 0.2 MB" in after
+    assert "your guess was 0.2 MB" in after
     assert "So the batch, B, counts." in after
     assert cells(page) == before
 
@@ -293,7 +293,7 @@ def test_what_follows_comes_from_another_cell_too(shown):
 def test_a_late_answer_does_not_undo_a_newer_choice(shown, open_cells):
     page = shown(LATE, card("00.double"), opens=open_cells)  # what is late stays so in its kernel
     enters(page)
-    keys(page, "Space", "ArrowDown", "ArrowDown")
+    keys(page, "Space", "ArrowDown", "ArrowDown", "ArrowDown")
     chosen = page.evaluate(
         """async (card) => {
             const seen = new Set(), end = performance.now() + 2000;

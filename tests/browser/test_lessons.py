@@ -55,7 +55,7 @@ MOVES = {
     "04": ("stride",),
     "05": (),
     "06": ("optimizer_state", "feature_map"),
-    "07": ("in_place",),
+    "07": ("training", "batch"),
     "08": ("k", "budget"),
     "09": (),
     "10": ("batch",),
@@ -205,7 +205,7 @@ class Learner:
         """Read the task, and take a hint."""
         self.run()
         self.enters()
-        self.presses(strings.get("exercise.hint", degree=1, degrees=3, text="")[:6])
+        self.presses(strings.get("card.control.hint", degree=1, degrees=3)[:4])
         self.card().get_by_text(plain(strings.get(f"task.{name}.hint.1"))).wait_for()
         self.leaves()
 

@@ -378,7 +378,7 @@ def test_the_gradients_of_the_first_part_raise_the_beginning_of_backward():
         said = [three_digits(nbytes) for nbytes in (held, gradients - held, rise)]
         shown = said if place != peak.index else said[:2]
         assert all(figure in why for figure in shown)
-        assert ("becomes the peak" in why) == (place != peak.index)
+        assert ("the peak moves there" in why) == (place != peak.index)
 
 
 @pytest.mark.parametrize(("name", "count"), [("02.halve", 3), ("02.resnet", 1)])

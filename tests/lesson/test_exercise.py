@@ -539,7 +539,7 @@ def test_a_step_within_the_plan_passes_in_the_same_words_each_time():
     first, unseen = said.splitlines()
     assert first == (
         "Agrees on 60 fresh cases. "
-        "In each of them its arrays take no more memory than memlab's plan."
+        "In each of them your arrays take no more memory than memlab's plan."
     )
     assert unseen == "The check sees only the NumPy arrays that relu makes."
 

@@ -38,23 +38,23 @@ def test_the_minutes_of_the_page_are_those_of_the_head_and_no_less_than_estimate
 @pytest.fixture
 def figures(tmp_path, monkeypatch):
     """Costs of one lesson, on a machine of another kind."""
-    run = {"seconds": 3.2, "bytes": 400 * MIB}
+    first, again = ({"seconds": 3.2, "bytes": mib * MIB} for mib in (480, 400))
     costs = {"machine": "Plan9 mips, 1 processors", "date": "2026-11-27",
-             "lessons": {"02_network": {"first": run, "again": run}}}  # fmt: skip
+             "lessons": {"02_network": {"first": first, "again": again}}}  # fmt: skip
     monkeypatch.setattr(cost, "COST", tmp_path / "cost.json")
     cost.COST.write_text(json.dumps(costs), encoding="utf-8")
     return costs
 
 
-@pytest.mark.parametrize("share", [0.76, 1, 1.24])
-def test_another_run_may_differ_by_a_quarter(figures, share):
+@pytest.mark.parametrize("share", [0.76, 1, 1.49])
+def test_another_run_may_differ_by_a_quarter_of_a_first_or_a_later_one(figures, share):
     assert cost.differs("02_network", int(share * 400 * MIB)) == ""
 
 
-@pytest.mark.parametrize(("share", "mib"), [(0.74, "296"), (1.26, "504")])
+@pytest.mark.parametrize(("share", "mib"), [(0.74, "296"), (1.51, "604")])
 def test_a_lesson_that_takes_more_or_less_is_told(figures, share, mib):
     told = cost.differs("02_network", int(share * 400 * MIB))
-    assert told.startswith(f"02_network took {mib} MiB, and lessons_cost.md says 400")
+    assert told.startswith(f"02_network took {mib} MiB, and lessons_cost.md says 400 to 480")
     assert "python -m lessons.cost" in told
 
 
@@ -74,8 +74,9 @@ def test_a_row_has_title_minutes_seconds_and_memory(tmp_path):
 
 
 @pytest.mark.measures
-def test_a_run_is_measured(tmp_path):
-    """The smallest lesson: its kernel spends seconds, and holds NumPy and memlab at least."""
-    found = cost.of_run(cost.lessons()[0], {"NUMBA_CACHE_DIR": str(tmp_path)})
+@pytest.mark.parametrize("source", cost.lessons(), ids=lambda path: path.stem)
+def test_a_lesson_takes_what_the_page_says(source):
+    """In a kernel of its own, where it may find what it compiles or not."""
+    found = cost.of_run(source, {})
     assert found["seconds"] > 0
-    assert not cost.here() or cost.differs("00_start", int(found["bytes"])) == ""
+    assert not cost.here() or cost.differs(source.stem, int(found["bytes"])) == ""

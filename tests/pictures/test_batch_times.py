@@ -81,7 +81,7 @@ def test_each_way_is_read_from_its_figures() -> None:
     linear, samples, pixels, loop, one_lane = BatchTimes(USUAL).sentences
     assert linear == (
         "Linear layer, 4096 to 4096: 32.0 times less time per sample at batch 128 than at batch 1. "
-        "What a call does once is shared, and each weight that is read serves 128 samples. "
+        "The fixed work of each call is shared, and each weight that is read serves 128 samples. "
         "Per sample, it reads 67.1 MB of weights at batch 1 and 524 kB at batch 128."
     )
     assert samples == (
@@ -89,7 +89,7 @@ def test_each_way_is_read_from_its_figures() -> None:
         "1. Batch 8 fills its 8 lanes. From there on the time is the same, within 10 %."
     )
     assert pixels == (
-        "Convolution by pixels: the same time per sample at every batch, within 8 %. "
+        "Convolution, lanes from pixels: the same time per sample at every batch, within 8 %. "
         "At batch 1, its 196 output positions already fill 196 of 200 lanes, in vectors of 8."
     )
     falls = "times less time per sample at batch 128 than at batch 1"
@@ -115,7 +115,7 @@ def test_figures_that_show_something_else_are_said_as_they_are() -> None:
     assert BatchTimes(ODD).sentences == [
         "Linear layer, 1024 to 1024: the same time per sample at every batch, within 0 %.",
         f"Convolution by samples: 2.00 {less}",
-        f"Convolution by pixels: 3.00 {less}",
+        f"Convolution, lanes from pixels: 3.00 {less}",
         "Plain loop, 1 lane: no less time per sample at batch 4 than at batch 1. "
         "The longest time per sample is 4.00 times the shortest.",
     ]

@@ -204,6 +204,7 @@ def test_every_technique_has_its_training() -> None:
     assert techniques == {
         *SAME,
         "accumulate",
+        "chunked_loss",  # of language models: tests/techniques/test_chunked_loss.py
         "eight_bit_states",
         "lowering",
         "precision",

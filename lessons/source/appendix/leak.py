@@ -42,8 +42,8 @@ for way in (at_once, one_by_one, last_alone):
 
 # %% [markdown]
 # `list` keeps all 10 mini-batches. One by one, there are 2: while the generator makes the next one,
-# the variable `x` still refers to the one before. The last one keeps 1 row of each image, and so
-# all mini-batches: a slice keeps the whole array that it is a part of.
+# the variable `x` still refers to the one before. `last_alone` keeps 1 row of each image, and
+# so all mini-batches: a slice keeps the whole array that it is a part of.
 #
 # ## Exercise: no more than 2
 #

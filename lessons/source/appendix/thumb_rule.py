@@ -28,7 +28,7 @@ for digits in (5, 2):
 
 # %% [markdown]
 # The answer rounded the terms first, and then took one of them 128 times.<sup>B2</sup> What is the
-# unit? The answer divides by 1024² and says that this gives GB. It gives MiB:
+# unit? The answer writes MB, but says that dividing by 1024² gives GB. It gives MiB:
 
 # %%
 total = maps * batch + held + images
@@ -197,8 +197,8 @@ for name in ("mnist_cnn", "vgg16", "resnet50", "googlenet"):
 # either: at batch 1 two networks need more, because of a workspace. And it does not say when an
 # array is alive.
 #
-# A blogger's notes name one more source: "ConvNets in practice" (Stanford, 2016), the eleventh
-# lecture of CS231n. It also explains how convolutions are computed, as lesson 03 does.
+# A blogger names one more source on this topic: "ConvNets in practice" (Stanford, 2016), the
+# eleventh lecture of CS231n. It also explains how convolutions are computed, as lesson 03 does.
 #
 # Sources: B1, B2, B3, B4.
 

@@ -199,7 +199,7 @@ def _network_words(n: Numbers) -> Numbers:
 
 
 def _windows(nodes: list[Node]) -> str:
-    """Return the windows of convolutions by stride: ``'3 convolutions of 3·3 with stride 1'``."""
+    """Return the windows of convolutions by stride: ``'3 convolutions of 3·3 (stride 1)'``."""
     counts = Counter((conv(node).stride, conv(node).kernel) for node in nodes)
     groups = []
     for stride, alike in groupby(sorted(counts), key=itemgetter(0)):
@@ -209,7 +209,7 @@ def _windows(nodes: list[Node]) -> str:
         )
         kinds = _text("several", most=", ".join(most), last=last) if most else last
         groups.append(_text("stride", kinds=kinds, stride=stride))
-    return ", ".join(groups)
+    return "; ".join(groups)
 
 
 def _text(key: str, **values: object) -> str:

@@ -37,7 +37,7 @@ from memlab.step.tensor import Role
 FLOOR, MAPS = ROLES[: ROLES.index(Role.WORKSPACE)], ROLES[ROLES.index(Role.WORKSPACE) :]
 """Roles of a stack from the bottom up: bytes that a module owns, and bytes that pass through it."""
 SHARES = (
-    (0.9, "nearly_all"), (0.55, "most"), (0.48, "half"), (0.40, "nearly_half"), (0.28, "third"),
+    (0.9, "nearly_all"), (0.55, "most"), (0.48, "half"), (0.40, "nearly_half"), (0.31, "third"),
     (0.0, "largest"),
 )  # fmt: skip
 """Least share of the peak for which each word is used."""
