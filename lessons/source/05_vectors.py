@@ -92,8 +92,8 @@ lesson.predict("05.half").guess("half").revise("few").reveal()
 # matrix has 14·14 = 196 columns. They need 13 vectors, and 12 lanes of the last one are idle.
 # **Bytes:** the weights take 512·512·3·3·4 B, input and output of 1 image 2·512·14·14·4 B.
 # **Lifetime:** all are needed until the product is computed. **Peak:** the weights once, the
-# feature maps for each image. The weights are 12 times the feature maps of one image, so the
-# bytes per image fall to a seventh at batch 16. The time hardly falls: the layer computes 90
+# feature maps for each image. The weights are 12 times the feature maps of one image, so at
+# batch 16 an image takes 7 times fewer bytes. The time hardly falls: the layer computes 90
 # operations for each byte.
 #
 # **With blanks.** The vectors and idle lanes of any convolution, at any batch:
