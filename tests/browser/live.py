@@ -31,22 +31,25 @@ MOVED = "() => window.moved.shown() !== window.moved.before"
 HIDDEN = """async (scale) => {
     const panel = jupyterapp.shell.currentWidget.content.node, found = [];
     const frame = panel.querySelector(".jp-WindowedPanel-outer") ?? panel;
+    const settled = async (height) => {  // drawn again, or laid out for another screen
+        for (let still = 0, last = 0; still < 5;) {
+            await new Promise((done) => setTimeout(done, 60));
+            const now = height();
+            still = now === last ? still + 1 : 0;
+            last = now;
+        }
+    };
+    await settled(() => frame.clientHeight);
     for (const root of panel.querySelectorAll(".memlab-view:not(.memlab-card)")) {
         if (!root.querySelector("input, select")) continue;
         const scaled = root.closest(".memlab-asked") ?? root;
         scaled.style.setProperty("--memlab-scale", scale);
-        let last = 0;
-        for (let still = 0; still < 5;) {  // it is drawn again when it knows how wide it is
-            await new Promise((done) => setTimeout(done, 60));
-            const height = root.getBoundingClientRect().height;
-            still = height === last ? still + 1 : 0;
-            last = height;
-        }
+        await settled(() => root.getBoundingClientRect().height);
         const picture = root.querySelector(".ml-picture"), top = root.getBoundingClientRect().top;
         const over = Math.round(picture.getBoundingClientRect().bottom - top - frame.clientHeight);
         const wide = Math.round(picture.scrollWidth - picture.clientWidth);
         const name = `${picture.ariaLabel}, ${root.dataset.state}`;
-        if (over > 0) found.push(`${name}: ${over} px too tall`);
+        if (over > 0) found.push(`${name}: ${over} of ${frame.clientHeight} px too tall`);
         if (wide > 1) found.push(`${name}: ${wide} px too wide`);
         scaled.style.removeProperty("--memlab-scale");
     }
