@@ -117,20 +117,20 @@ def here() -> bool:
     return str(recorded()["machine"]).startswith(f"{kind},")
 
 
-def differs(name: str, nbytes: int) -> str:
-    """Return how the memory of another run, a first or a later one, differs from the recorded
-    ones, as a sentence; empty where it is near.
+def differs(name: str, run: str, nbytes: float) -> str:
+    """Return how the memory of a run differs from the recorded one, as a sentence; empty where it
+    is near.
 
     Args:
         name: lesson, as ``"02_network"``.
+        run: ``"first"``, where nothing was compiled yet, or ``"again"``.
         nbytes: largest resident set of the kernel.
     """
-    first, again = (recorded()["lessons"][name][run]["bytes"] for run in ("first", "again"))
-    least, most = min(first, again), max(first, again)
-    if (1 - NEAR) * least <= nbytes <= (1 + NEAR) * most:
+    due = recorded()["lessons"][name][run]["bytes"]
+    if abs(nbytes - due) <= NEAR * due:
         return ""
-    return (f"{name} took {nbytes / MIB:,.0f} MiB, and {PAGE.name} says {least / MIB:,.0f} to "
-            f"{most / MIB:,.0f}: python -m lessons.cost")  # fmt: skip
+    return (f"{name}, {run}, took {nbytes / MIB:,.0f} MiB, and {PAGE.name} says {due / MIB:,.0f}: "
+            "python -m lessons.cost")  # fmt: skip
 
 
 def page() -> str:

@@ -596,9 +596,10 @@ def _chart(figures: list[LabelledBar], kind: AnswerKind, width: float) -> Chart:
     """Return a chart of all bars on one axis."""
     longest = ceil(max(bar.value for bar in figures))
     scale: Scale = bytes_over(longest, TIGHT)
-    if kind is not AnswerKind.AMOUNT:
-        times = kind is AnswerKind.TIMES
-        scale = counts_over(longest, *(("x", THOUSAND) if times else ()))
+    if kind is AnswerKind.TIMES:
+        scale = counts_over(longest, "x", THOUSAND)
+    elif kind is AnswerKind.COUNT:
+        scale = counts_over(longest)
     sentences_of_bars = [f"{bar.name}: {bar.label}" for bar in figures]
     room = 0.4 * width
     short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in figures]

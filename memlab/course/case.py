@@ -174,10 +174,10 @@ class CourseCase:
     @property
     def fit_title(self) -> str:
         """Finding of the lesson's own row in images that fit."""
-        values = {"images": f"{self.own.fits(self.card):,}", "card": self.card}
+        most = f"{self.own.fits(self.card):,}"
         if self.own.technique.result == OTHER:
-            return text_of("fit.other", **values | {"images": self.own.technique.images},
-                           most=values["images"])  # fmt: skip
+            return text_of("fit.other", images=self.own.technique.images, most=most)
+        values = {"images": most, "card": self.card}
         before = f"{self.before.fits(self.card):,}" if self.before else ""
         alike = self.before and before == values["images"]
         key = "alike" if alike else "before" if before else "first"

@@ -375,7 +375,7 @@ def text_of(key: str, **values: object) -> str:
 
 def listed(names: tuple[str, ...]) -> str:
     """Return ``'a'``, ``'a and b'``, or ``'3 changes'``."""
-    return text_of("changes", count=len(names)) if len(names) > 2 else text_of("and").join(names)
+    return text_of("changes", count=len(names)) if len(names) > 2 else strings.series(names)
 
 
 def _share(one: StorageChoice, other: StorageChoice, side: int) -> str:

@@ -35,11 +35,7 @@ class Lifetime:
     over: str | None = None
     """The tensor that was last written over all that was there."""
     filled: int = 0
-    """Bytes of each sample that were written since the birth, in a block that is filled slice by
-    slice."""
-
-    def __post_init__(self) -> None:
-        self.filled = _end(self.tensor)
+    """Bytes of each sample that later slices have filled, in a block that began as a slice."""
 
     @property
     def role(self) -> Role:
@@ -59,7 +55,8 @@ class Lifetime:
     def follow(self, tensor: Tensor, number: int) -> None:
         """Note that a tensor takes the place of the previous one in operation ``number``, or the
         place beside it: then the block is filled slice by slice."""
-        if tensor.offset >= self.filled:
+        first = self.tensor
+        if first.pitch is not None and tensor.offset >= (self.filled or _end(first)):
             self.filled = _end(tensor)
             return
         if tensor.name != (self.followers[-1][0] if self.followers else self.tensor.name):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -184,6 +184,12 @@ def get(key: str, **values: object) -> str:
     name = language()
     text = (table() if name == ENGLISH else table(name))[key]
     return text.format(**values) if values else text
+
+
+def series(names: Sequence[object]) -> str:
+    """Return names in a row: ``'x, t and y'``; a single one as it is, and "" for none."""
+    *most, last = map(str, names or [""])
+    return get("draw.series", names=", ".join(most), last=last) if most else last
 
 
 def has(key: str) -> bool:

@@ -22,6 +22,7 @@ from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 from memlab.techniques import application_order
 from memlab.techniques.application_order import CHUNKS
+from memlab.techniques.recompute.repeated_operations import names_of
 from memlab.techniques.registry import Argument, ArgumentKind, Order, technique
 
 TOKENS = "T"
@@ -109,8 +110,8 @@ class _ChunkWriter:
         self.tokens = dict(scores.writes["y"].axes)[TOKENS]
         self.count = min(count, self.tokens)
         self.starts = [number * self.tokens // self.count for number in range(self.count + 1)]
-        made = (scores.writes["y"], loss.writes["probabilities"], of_loss.writes["dx"])
-        self.cut = {each.storage.name for each in made}
+        cut = (scores.writes["y"], loss.writes["probabilities"], of_loss.writes["dx"])
+        self.cut = set(names_of(cut))
         """Names of the storages of which one chunk exists at a time."""
         self.check(step)
 

@@ -34,8 +34,9 @@ FINDING = 80
 """Words of what explains an answer."""
 LABELS = {
     "02.accumulate": {"why.moved", "why.stays", "why.same"},
-    "03.whole": {"windows.first", "windows.next", "windows.several", "windows.stride"},
+    "03.whole": {"windows.first", "windows.next", "windows.stride"},
     "06.state": {"mixed", "alone"},
+    "08.half": {"again.one", "again.several", "again.range"},
     "07.in_place": {
         "training",
         "inference",

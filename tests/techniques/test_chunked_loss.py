@@ -123,7 +123,7 @@ def test_small_formats_come_before(mode):
     stored = memlab.precision(step("tokens", "adam"), mode)
     whole, parts = (memlab.run(each, BATCH) for each in (stored, memlab.chunked_loss(stored, 2)))
     assert (whole.residual, parts.residual) == (0, 0)
-    assert parts.loss == pytest.approx(whole.loss, rel=0.01)
+    assert parts.loss == pytest.approx(whole.loss, rel=1e-6)
 
 
 @pytest.mark.measures

@@ -203,12 +203,11 @@ def _windows(nodes: list[Node]) -> str:
     counts = Counter((conv(node).stride, conv(node).kernel) for node in nodes)
     groups = []
     for stride, alike in groupby(sorted(counts), key=itemgetter(0)):
-        *most, last = (
+        kinds = [
             _text("first" if key == min(counts) else "next", count=counts[key], k=key[1])
             for key in alike
-        )
-        kinds = _text("several", most=", ".join(most), last=last) if most else last
-        groups.append(_text("stride", kinds=kinds, stride=stride))
+        ]
+        groups.append(_text("stride", kinds=strings.series(kinds), stride=stride))
     return "; ".join(groups)
 
 

@@ -31,6 +31,7 @@ from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor, new
 from memlab.techniques.in_place import in_place
+from memlab.techniques.recompute.repeated_operations import names_of
 
 # -- what lessons 01 and 02 said ----------------------------------------------------------------
 
@@ -232,16 +233,12 @@ def _victims(step: Step, fault: str) -> dict[str, object]:
     """Number of the operation that writes over a block, from 1 on, and the later readers of that
     block, with theirs."""
     moving, there = FAULTS[fault]
-    at = next(n for n, op in enumerate(step.ops, 1) if moving in _names(op.writes))
-    readers = [f"{op.name} ({n})" for n, op in enumerate(step.ops, 1)
-               if n > at and there in _names(op.reads)]  # fmt: skip
-    *others, last = readers or [""]
-    listed = f"{', '.join(others)} and {last}" if others else last
-    return {"at": at, "there": there, "readers": listed}
-
-
-def _names(operands: Mapping[str, Tensor]) -> set[str]:
-    return {tensor.storage.name for tensor in operands.values()}
+    numbered = list(enumerate(step.ops, 1))
+    at = next(n for n, op in numbered if moving in names_of(op.writes.values()))
+    readers = [
+        f"{op.name} ({n})" for n, op in numbered[at:] if there in names_of(op.reads.values())
+    ]
+    return {"at": at, "there": there, "readers": strings.series(readers)}
 
 
 @topic("07.address", AnswerKind.CHOICE, {"fault": "backward", "batch": 4}, _draw_fault,

@@ -14,6 +14,7 @@ from math import isqrt
 from random import Random
 from typing import Any
 
+from memlab import strings
 from memlab.assemble.step import training_step
 from memlab.clocks import measured_rates, roofline
 from memlab.errors import InputError, shorten
@@ -223,10 +224,11 @@ def half(n: Numbers) -> Truth:
 def _listed(stages: Sequence[int]) -> str:
     """Return numbers of stages in words: ``'stages 3 to 6'``, ``'stages 1, 2 and 7'``."""
     first, last = stages[0], stages[-1]
-    if len(stages) > 2 and last - first == len(stages) - 1:
-        return f"stages {first} to {last}"
-    *others, end = map(str, stages)
-    return f"stages {', '.join(others)} and {end}" if others else f"stage {end}"
+    in_a_row = len(stages) > 2 and last - first == len(stages) - 1
+    key = "range" if in_a_row else "several" if len(stages) > 1 else "one"
+    return strings.get(
+        f"ask.08.half.again.{key}", first=first, last=last, numbers=strings.series(stages)
+    )
 
 
 # -- exercise -----------------------------------------------------------------------------------

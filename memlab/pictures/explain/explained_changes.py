@@ -194,9 +194,7 @@ def _listed_names(names: tuple[str, ...]) -> str:
         return text_of(
             "and_more", names=", ".join(names[: NAMED - 1]), count=len(names) - NAMED + 1
         )
-    return (
-        text_of("and", names=", ".join(names[:-1]), last=names[-1]) if names[1:] else "".join(names)
-    )
+    return strings.series(names)
 
 
 # -- the subject ---------------------------------------------------------------------------------

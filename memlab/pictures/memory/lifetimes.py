@@ -349,11 +349,9 @@ def _times(was: int, now: int) -> str:
 def _listed(names: Sequence[str]) -> str:
     """Return ``'x, t and y'``. Of many names, only the first ones and the number of the others are
     given."""
-    if len(names) == 1:
-        return names[0]
     if len(names) > LISTED + 1:
         return text_of("and_others", names=", ".join(names[:LISTED]), count=len(names) - LISTED)
-    return text_of("and", names=", ".join(names[:-1]), last=names[-1])
+    return strings.series(names)
 
 
 # -- from a step ----------------------------------------------------------------------------------

@@ -69,6 +69,7 @@ what is free to its left."""
 BANDS, FLAG = -52, -27
 """Where the phases and the flag stand above the frame."""
 FREE_LINE = "\u00a0"
+"""Line without words, which keeps the place of a sentence."""
 SHORT = 24
 """Characters of a name of the outline, at most."""
 

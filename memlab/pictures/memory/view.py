@@ -243,7 +243,8 @@ class Memory(SteadyView[Snapshot]):
     )  # fmt: skip
     height = Setting(
         doc="height of the mountain's frame in pixels; a picture block by block, which has its own "
-        "height, becomes lower by as much",
+        "height, becomes lower by as much; a lower picture says what an image adds only after a "
+        "change, and names its keys only in focus",
         default=FIRST,
         check=lambda given: whole_number("height (pixels)", given, least=120, most=FIRST),
         fixed=True,
