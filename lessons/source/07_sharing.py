@@ -68,8 +68,8 @@ lesson.predict("07.both").guess("product").revise("between").reveal()
 # ## What does one wrong address do?
 #
 # Blocks have different sizes, so freed memory can be in pieces. memlab plans ahead: it allocates
-# one large block, the **arena**, and gives each tensor an address in it. The blocks of the busiest
-# operation must all fit: their sum is the **lower bound** of an arena. Here are six made-up blocks,
+# one large block, the **arena**, and gives each tensor an address in it. The blocks in memory at
+# the peak must all fit: their sum is the **lower bound** of an arena. Here are six made-up blocks,
 # each placed at the moment when it is written:
 
 # %% tags=["picture-toy"]
