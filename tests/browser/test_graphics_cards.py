@@ -37,8 +37,14 @@ def enters(page):
     raise AssertionError("Tab does not reach the card")
 
 
-def on_screen(box):
-    return box["y"] >= 0 and box["y"] + box["height"] <= SCREEN["height"]
+def comes_on_screen(page, *parts):
+    """Wait until these parts stand on the screen at once: the picture is scrolled in when drawn."""
+    for _ in range(100):
+        boxes = [part.bounding_box() for part in parts]
+        if all(b["y"] >= 0 and b["y"] + b["height"] <= SCREEN["height"] for b in boxes):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"not on a screen of {SCREEN['height']} px: {boxes}")
 
 
 def test_the_cards_stand_under_the_answer_and_follow_the_images(asked, findings, theme):
@@ -55,8 +61,7 @@ def test_the_cards_stand_under_the_answer_and_follow_the_images(asked, findings,
     title = page.locator(f"{ASKED} svg text").filter(has_text="256 images need 66.1 GB")
     title.wait_for()
     check = page.locator(f"{ASKED} .ml-truth").filter(has_text="66.1 GB")
-    assert on_screen(check.bounding_box())
-    assert on_screen(title.bounding_box())
+    comes_on_screen(page, check, title)
     for words in ("your guess 18.0 GB", "your revision 40.0 GB", "6"):
         assert page.locator(f"{ASKED} svg").get_by_text(words, exact=True).count() == 1
     slider = page.locator(f"{ASKED} input[type=range]")
