@@ -80,3 +80,103 @@ lesson.predict("11.time")
 
 # %% tags=["solution", "planned-seconds"]
 lesson.predict("11.time").guess("same").revise("faster").reveal()
+
+# %% [markdown]
+# Now the board. It has one column for each of the 16 blocks of ResNet-50: up, the bytes that the
+# block keeps for backward; down, the time that it would cost to make them again. Turn techniques on
+# and off, block by block. When the step fits, press **Submit**: then you see how far you are from
+# the fastest of all choices.
+
+# %% tags=["planned-seconds"]
+views.budget(1)
+
+# %% [markdown]
+# The line below the board is your choice. Send it to somebody, and compare.
+#
+# More: [two other boards](appendix/boards.ipynb), one of a small GPT and one drawn for you.
+#
+# ## Exercise: recompute, then offload
+#
+# **Worked.** The chain of lesson 08: 6 linear layers, 250 samples. Recompute keeps the second and
+# the fourth feature map, and these two go to the host. **Shapes:** 250·60 to 250·10 values.
+# **Bytes:** 4 for each value. **Lifetime:** a checkpoint is on the device while forward reads it,
+# and again when backward reads it. The last 2 feature maps are not dropped, so backward reads the
+# fourth one only after them. **Peak:** the largest of three sums: the last 2; the third with the
+# checkpoint in front of it; the first alone.
+
+# %%
+from memlab.lesson import chains
+
+maps = [4 * 250 * features for features in (60, 50, 40, 30, 20, 10)]
+sums = [maps[4] + maps[5], maps[1] + maps[2], maps[0]]
+
+step = memlab.training_step(chains.layers(maps), "sgd")
+again = memlab.recompute(step, "keep", layers=["fc2", "fc4"])
+both = memlab.plan(memlab.offload(again, maps=["fc2", "fc4"], prefetch="needed"))
+print(f"device: by hand {max(sums):,} B, planned {chains.held(both):,} B")
+print(f"host: by hand {maps[1] + maps[3]:,} B, planned {both.peak(250, 'host'):,} B")
+
+# %% [markdown]
+# **With blanks.** Complete the three lines for any chain and any checkpoints:
+
+# %%
+exercise = lesson.exercise("11.composed")
+exercise.show()
+
+
+# %% tags=["stub"]
+def composed(maps, kept):
+    sums, start, front = [], 0, 0
+    for number in kept:
+        sums.append(...)  # the segment before this checkpoint, and what it is made from
+        start, front = number + 1, maps[number]
+    device = max([*sums, ...])  # the last segment, or the last checkpoint
+    return [device, ...]  # what the host holds
+
+
+# %% tags=["solution"]
+def composed(maps, kept):
+    sums, start, front = [], 0, 0
+    for number in kept:
+        sums.append(front + sum(maps[start:number]))
+        start, front = number + 1, maps[number]
+    device = max([*sums, sum(maps[start:]), front])
+    return [device, sum(maps[number] for number in kept)]
+
+
+# %%
+exercise.check(composed)
+
+# %% [markdown]
+# More: [the cheapest pair of techniques](appendix/pairs.ipynb).
+#
+# ## What this lesson leaves out
+#
+# - All times are planned for a GeForce RTX 4070. On another device another choice is the fastest.
+# - Accumulation is not on the first board: batch norm takes its means over the whole batch.
+# - A text on vDNN names other ways out: a smaller batch, several GPUs, a smaller model, a larger
+#   GPU.<sup>C8</sup> They change the training, or cost money.
+# - The board decides about whole blocks. A schedule may also divide [a
+#   stage](appendix/exact.ipynb).
+#
+# Sources: C8.
+
+# %% [markdown]
+# ## The case so far
+
+# %% tags=["planned-seconds"]
+lesson.predict("11.case")
+
+# %% tags=["solution", "picture-case", "planned-seconds"]
+lesson.predict("11.case").guess("third").revise("quarter").reveal()
+
+# %% [markdown]
+# ## Key points
+#
+# - A technique saves bytes only at the peak, and each technique can move the peak. So savings do
+#   not add up: plan the techniques together.
+# - Formats come first, then recompute, then offload, then in place.
+# - Use first what costs no time. Then drop the feature maps with the most bytes for the least time.
+# - Bytes of the budget that are left over buy nothing: the fastest step that fits is best.
+#
+# Next: [12 Your own model](12_own_model.ipynb).

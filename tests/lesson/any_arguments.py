@@ -131,7 +131,10 @@ def lives(chance: Random) -> Arguments:
 def composed(chance: Random) -> Arguments:
     feature_maps = maps(chance)["maps"]
     places = range(len(feature_maps) - 1)
-    return {"maps": feature_maps, "kept": sorted(chance.sample(places, chance.randint(0, len(places))))}
+    return {
+        "maps": feature_maps,
+        "kept": sorted(chance.sample(places, chance.randint(0, len(places)))),
+    }
 
 
 def pairs(chance: Random) -> Arguments:
@@ -142,7 +145,9 @@ def pairs(chance: Random) -> Arguments:
     refused.discard(frozenset({0, 1}))
     for name, most in zip(("peak", "time"), numbers, strict=True):
         cells = {
-            frozenset({i, j}): chance.randint(1, 10 * most) for i in range(count) for j in range(count)
+            frozenset({i, j}): chance.randint(1, 10 * most)
+            for i in range(count)
+            for j in range(count)
         }
         tables[name] = [
             [None if {i, j} in refused else cells[frozenset({i, j})] for j in range(count)]

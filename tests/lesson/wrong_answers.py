@@ -200,7 +200,9 @@ def least_delay(maps, ways, link, room):
 def in_front(maps, kept):
     """The bytes of each segment, and those of the checkpoint in front of it."""
     between, before = parts_of(maps, kept)
-    return [(part, stored[-1] if stored else 0) for part, stored in zip(between, before, strict=True)]
+    return [
+        (part, stored[-1] if stored else 0) for part, stored in zip(between, before, strict=True)
+    ]
 
 
 def stored(maps, kept):
@@ -494,10 +496,12 @@ ZOO: dict[str, dict[str, Any]] = {
         "recompute_alone": lambda maps, kept: [max(waiting(maps, kept)), stored(maps, kept)],
         "offload_alone": lambda maps, kept: [max(maps), sum(maps[:-1])],
         "segment_alone": lambda maps, kept: [
-            max(part for part, _ in in_front(maps, kept)), stored(maps, kept)
+            max(part for part, _ in in_front(maps, kept)),
+            stored(maps, kept),
         ],
         "last_back": lambda maps, kept: [
-            max(part + front for part, front in in_front(maps, kept)), stored(maps, kept)
+            max(part + front for part, front in in_front(maps, kept)),
+            stored(maps, kept),
         ],
         "one_on_host": lambda maps, kept: [
             max(
@@ -508,7 +512,8 @@ ZOO: dict[str, dict[str, Any]] = {
             max([maps[n] for n in kept], default=0),
         ],
         "added": lambda maps, kept: [
-            max(waiting(maps, kept)) - stored(maps, kept), stored(maps, kept)
+            max(waiting(maps, kept)) - stored(maps, kept),
+            stored(maps, kept),
         ],
     },
     "11.cheapest_pair": {

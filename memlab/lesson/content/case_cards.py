@@ -246,6 +246,23 @@ def moved_away(n: Numbers) -> Truth:
     return _times("09", *causes)
 
 
+_TOGETHER = {"more": 0.39, "same": 0.0, "quarter": -0.25, "third": -0.36}
+"""Options for the added time of the fastest choice, as a share of the plain step's time: the first
+is that of recompute alone, the last that of 16 bits alone."""
+
+
+@case_card("11.case", AnswerKind.CHOICE, options=tuple(_TOGETHER), seconds=6,
+           gives=("a quarter less", "a quarter of the time"))  # fmt: skip
+def together(n: Numbers) -> Truth:
+    """Answer of 11.case: the time of the fastest choice that fits half of the card."""
+    own, half = row("11"), row("06")
+    return _choice(
+        "11", _nearest(_TOGETHER, own.extra / 100), alone=half.time_size,
+        points=f"{own.extra - half.extra:.0f}", half_peak=three_digits(half.peak),
+        same_bits=three_digits(row("08").peak),
+    )  # fmt: skip
+
+
 _TIMES = {"slower": "twice", "same": "same", "faster": "half"}
 """Options that say the time of a step that saves bytes."""
 
