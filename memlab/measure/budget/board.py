@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import prod
 
 from memlab.assemble.step import training_step
@@ -95,7 +95,7 @@ class Choice:
         return " ".join([*words, "".join(LETTERS[state] for state in self.states)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Level:
     """Puzzle of the board: a step that does not fit, and what may be done about it.
 
@@ -108,7 +108,6 @@ class Level:
     network: Network
     batch: int
     budget: int
-    card: int
     machine: str
     optimizer: str = "momentum"
     switches: tuple[Switch, ...] = (Switch.HALF, Switch.CHEAP, Switch.PLACE)
@@ -327,8 +326,3 @@ class Board:
 def _writes(op: Op, names: set[str]) -> bool:
     return any(tensor.storage.name in names for tensor in op.writes.values())
 
-
-@lru_cache(maxsize=8)
-def board_of(level: Level) -> Board:
-    """Return the board of a level; the last ones are cached."""
-    return Board(level)

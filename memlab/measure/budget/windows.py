@@ -142,10 +142,10 @@ def window_numbers(step: Step, blocks: Sequence[Block]) -> list[int]:
 
 def _layers_behind(step: Step, blocks: Sequence[Block]) -> set[str]:
     """Return the layers that forward and loss come to after the last block."""
-    forward = [op.layer for op in step.ops if op.phase in (Phase.FORWARD, Phase.LOSS)]
-    last = max(n for n, layer in enumerate(forward) if block_of(layer) == blocks[-1].name)
-    before = {*forward[: last + 1]}
-    return {layer for layer in forward[last + 1 :] if layer not in before}
+    phases = Phase.FORWARD, Phase.LOSS
+    layers = [*dict.fromkeys(op.layer for op in step.ops if op.phase in phases)]
+    inside = [n for n, layer in enumerate(layers) if block_of(layer) == blocks[-1].name]
+    return {*layers[max(inside) + 1 :]}
 
 
 def _kept(step: Step, places: Sequence[int], batch: int, count: int) -> list[int]:
