@@ -47,7 +47,7 @@ lesson.predict("11.both").guess("less", because="two savings").revise("high").re
 # %%
 lesson.predict("11.in_place")
 
-# %% tags=["solution", "picture-in-place"]
+# %% tags=["solution", "picture-place"]
 lesson.predict("11.in_place").guess("less").revise("more").reveal()
 
 # %% [markdown]

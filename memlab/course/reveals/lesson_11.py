@@ -40,9 +40,3 @@ def both_techniques(turn: Attempt) -> Memory:
 def overwritten_again(turn: Attempt) -> Memory:
     """Memory of the recomputed step in place, with a switch for each."""
     return under(turn, "chain", "in_place")
-
-
-@reveal("11.time")
-def half_the_bits(turn: Attempt) -> Memory:
-    """Memory of the recomputed step in 16 bits, with a switch for each."""
-    return under(turn, "half", "chain")

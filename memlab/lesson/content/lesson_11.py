@@ -215,8 +215,9 @@ def both_times(n: Numbers) -> Truth:
     """Answer of 11.time: the time of a step in 16 bits with recompute, beside the plain step."""
     extra, names = _extra(n, "half", "chain"), ("half", "chain")
     factors = [1 + _extra(n, name) / 100 for name in names]
+    how = strings.get(f"ask.11.time.{'longer' if extra > 0 else 'shorter'}")
     told = {
-        "size": f"{abs(extra):.0f}", "more": "more" if extra > 0 else "less",
+        "size": f"{abs(extra):.0f}", "how": how,
         "one": f"{factors[0]:.2f}", "two": f"{factors[1]:.2f}",
         "product": f"{factors[0] * factors[1]:.2f}", "found": f"{1 + extra / 100:.2f}",
         "peak": three_digits(_peak(n["network"], n["batch"], *names)),
