@@ -22,6 +22,8 @@ from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
+from memlab.step.storage import HOST
+from memlab.step.tensor import Role
 from memlab.techniques.accumulate import accumulate
 from memlab.techniques.in_place import in_place
 from memlab.techniques.offload import offload
@@ -169,12 +171,13 @@ def blocks_of(step: Step) -> list[Block]:
 
 @dataclass(frozen=True)
 class RatedChoice:
-    """Choice with the plan of its step, the bytes of its peak, and the seconds of all its parts."""
+    """Choice with what its step costs: the bytes of its peak on the device, their ``roles`` there,
+    the most bytes in host memory, and the seconds of all its parts."""
 
     choice: Choice
-    ledger: Ledger = field(repr=False)
-    batch: int
     peak: int
+    roles: Mapping[Role, int] = field(repr=False)
+    host: int
     seconds: float
 
 
@@ -192,6 +195,7 @@ class Board:
         self.level = level
         self.step = training_step(level.network, level.optimizer)
         self._formatted: dict[frozenset[Switch], Step] = {}
+        self._rated: dict[Choice, RatedChoice] = {}
         if not self.blocks:
             raise InputError(
                 f"{level.network.label} has no blocks that a board could show; a block is all "
@@ -231,10 +235,10 @@ class Board:
         for word in line.split():
             if word.startswith(PARTS):
                 parts = self._parts(word)
-            elif word in Switch:
-                switches.add(self._switch(word))
-            else:
+            elif word.isupper():
                 letters += word.replace("-", "")
+            else:
+                switches.add(self._switch(word))
         return Choice(frozenset(switches), parts, self._states(letters))
 
     def line(self, choice: Choice) -> str:
@@ -263,7 +267,7 @@ class Board:
     def _states(self, letters: str) -> tuple[BlockState, ...]:
         """Return the states of all blocks; all are kept where no letter is given."""
         by_letter = {LETTERS[state]: state for state in self.level.states}
-        letters = letters.upper() or LETTERS[BlockState.KEPT] * len(self.blocks)
+        letters = letters or LETTERS[BlockState.KEPT] * len(self.blocks)
         if len(letters) != len(self.blocks) or not {*letters} <= by_letter.keys():
             raise InputError(
                 f"the {len(self.blocks)} blocks of this board have a letter each, one of "
@@ -313,16 +317,26 @@ class Board:
         return plan(step), streams.clock(step, self.batch_of(choice), self.level.machine)
 
     def rated(self, choice: Choice) -> RatedChoice:
-        """Return a choice with the plan and the clock of its step."""
-        ledger, schedule = self.scheduled(choice)
-        batch = self.batch_of(choice)
-        return RatedChoice(choice, ledger, batch, ledger.peak(batch), schedule.seconds)
+        """Return a choice with bytes and seconds of its step, by plan and clock; each is made
+        once."""
+        if choice not in self._rated:
+            ledger, schedule = self.scheduled(choice)
+            batch = self.batch_of(choice)
+            self._rated[choice] = RatedChoice(
+                choice, ledger.peak(batch), ledger.roles(batch), ledger.peak(batch, HOST),
+                schedule.seconds,
+            )  # fmt: skip
+        return self._rated[choice]
 
     def fits(self, rated: RatedChoice) -> bool:
         """Return whether the peak of a choice is within the budget of the level."""
         return rated.peak <= self.level.budget
 
+    def slower(self, rated: RatedChoice) -> float:
+        """Return by how many percent a choice takes longer than the plain step; negative where it
+        is faster."""
+        return 100 * (rated.seconds / self.rated(self.plain).seconds - 1)
+
 
 def _writes(op: Op, names: set[str]) -> bool:
     return any(tensor.storage.name in names for tensor in op.writes.values())
-

@@ -23,7 +23,14 @@ from typing import NamedTuple
 from memlab import units
 from memlab.errors import InputError
 from memlab.measure.budget.board import BlockState, Board, Choice, RatedChoice, Switch
-from memlab.measure.budget.windows import PICO, Window, Windows, windows_of
+from memlab.measure.budget.windows import (
+    PICO,
+    BlockCost,
+    Window,
+    Windows,
+    block_costs,
+    windows_of,
+)
 
 Combination = tuple[frozenset[Switch], int]
 """Switches that are on, and parts of the batch."""
@@ -77,6 +84,7 @@ class Search:
         self.board = board
         self._windows: dict[Combination, Windows] = {}
         self._least: dict[Combination, float] = {}
+        self._costs: dict[Combination, list[BlockCost]] = {}
 
     @cached_property
     def combinations(self) -> list[Combination]:
@@ -98,8 +106,14 @@ class Search:
         alone = switches & {Switch.HALF, Switch.EIGHT}, parts
         if alone not in self._least:
             choice = Choice(*alone, self.board.plain.states)
-            self._least[alone] = self.board.scheduled(choice)[1].seconds
+            self._least[alone] = self.board.rated(choice).seconds
         return self._least[alone]
+
+    def block_costs(self, switches: frozenset[Switch], parts: int) -> list[BlockCost]:
+        """Return the costs of every block beside these switches; they are read once."""
+        if (switches, parts) not in self._costs:
+            self._costs[switches, parts] = block_costs(self.board, switches, parts)
+        return self._costs[switches, parts]
 
     def windows(self, combination: Combination) -> Windows:
         """Return the windows of one combination of switches and parts; they are read once."""
@@ -143,11 +157,11 @@ class Search:
         rated = self.board.rated(choice)
         agrees = rated.peak <= budget and abs(rated.seconds - seconds) < 1e-9
         proven = additive and agrees and bound is inf
-        least = min(bound, rated.seconds) if additive and agrees else self._floor
+        least = min(bound, rated.seconds) if additive and agrees else self.floor
         return Optimum(rated, least, proven, self.planned + 1)
 
     @property
-    def _floor(self) -> float:
+    def floor(self) -> float:
         """Seconds that no choice at all undercuts."""
         return self.least(self.combinations[0])
 

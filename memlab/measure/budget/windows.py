@@ -26,7 +26,15 @@ from itertools import product
 
 from memlab.clocks.streams import COMPUTE
 from memlab.ledger.plan import plan
-from memlab.measure.budget.board import Block, BlockState, Board, Choice, Switch, block_of
+from memlab.measure.budget.board import (
+    Block,
+    BlockState,
+    Board,
+    Choice,
+    Switch,
+    block_of,
+    blocks_of,
+)
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
@@ -159,3 +167,50 @@ def _kept(step: Step, places: Sequence[int], batch: int, count: int) -> list[int
         if waits and made is not None and block_of(made.layer) and life.role is Role.FEATURE_MAP:
             kept[places[life.birth]] += life.size.at(batch)
     return kept
+
+
+# -- what the board shows of a block ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BlockCost:
+    """Costs of a block, beside the switches that are on.
+
+    ``keeps`` are the bytes that making it again frees between forward and backward, ``moves`` those
+    that go to the host. ``again`` and ``host`` are the seconds that all parts take longer than where
+    it is kept, with all blocks alike; those of the host may be below 0, where what moves were to be
+    made again otherwise.
+    """
+
+    keeps: int
+    moves: int
+    again: float
+    host: float
+
+
+def block_costs(board: Board, switches: frozenset[Switch], parts: int) -> list[BlockCost]:
+    """Return the costs of every block, from the steps with all blocks in one state."""
+    count = len(board.blocks)
+    windows = Windows(switches, parts, [{} for _ in range(count)], [{} for _ in range(count)])
+    for state in board.level.states:
+        _read(board, Choice(switches, parts, (state,) * count), windows)
+    times = [_seconds_by_state(table) for table in windows.by_triple]
+    kept = [table[BlockState.KEPT] - table[BlockState.AGAIN] for table in windows.kept]
+    return [
+        BlockCost(nbytes, moves, *(time.get(state, 0.0) - time[BlockState.KEPT]
+                                   for state in (BlockState.AGAIN, BlockState.HOST)))
+        for nbytes, moves, time in zip(kept, _moved(board, switches, parts), times, strict=True)
+    ]  # fmt: skip
+
+
+def _seconds_by_state(table: dict[Triple, Window]) -> dict[BlockState, float]:
+    """Return the seconds of a window by the state of its block."""
+    return {state: window.picoseconds / PICO for (_, state, _), window in table.items()}
+
+
+def _moved(board: Board, switches: frozenset[Switch], parts: int) -> Iterator[int]:
+    """Yield the bytes of every block that go to the host where it is chosen."""
+    step, batch = board.formatted(switches), board.level.batch // parts
+    lives = step.lifetimes
+    for block in blocks_of(step):
+        yield sum(lives[name].size.at(batch) for name in block.moved)
