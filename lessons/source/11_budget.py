@@ -10,7 +10,7 @@ views.memory("resnet50", 256, budgets=("6 GB",), free=False, height=160, only=("
 
 # %% [markdown]
 # One training step of ResNet-50 with 256 images, and a budget of 6 GB: half of a card of 12 GB. Move
-# **Batch**: how few images are left when the step fits? In this lesson all 256 stay.
+# **Batch** until it fits: how few images are left? In this lesson all 256 stay.
 #
 # You will be able to
 #
@@ -36,7 +36,7 @@ lesson.recall("11.hidden").guess("never").reveal()
 # %% [markdown]
 # ## Do savings add up?
 #
-# In the case so far, each technique was applied alone. Now one follows the other.
+# In the case so far, each technique stood alone. Now one follows the other.
 
 # %% tags=["planned-seconds"]
 lesson.predict("11.both")
@@ -51,14 +51,12 @@ lesson.predict("11.in_place")
 lesson.predict("11.in_place").guess("less").revise("more").reveal()
 
 # %% [markdown]
-# The order of two techniques matters, too. Here recompute comes first. What is left on the device
-# goes to the host:
+# The order matters, too. Here recompute comes first. What it leaves on the device goes to the host:
 
 # %%
 import memlab
-from memlab import zoo
 
-step = memlab.training_step(zoo.resnet50(), "momentum")
+step = memlab.training_step(memlab.zoo.resnet50(), "momentum")
 again = memlab.recompute(step, "chain", batch=256)
 both = memlab.offload(again, "all")
 print(f"{memlab.plan(both).peak(256):,} B")
@@ -72,8 +70,8 @@ lesson.change("11.order").guess("lower").reveal()
 # %% [markdown]
 # ## Which choice is the fastest that fits?
 #
-# Techniques cost time, or save it. **Mixed fp16** (lesson 06) stores feature maps in 2 bytes a value
-# instead of 4. The card also computes faster with them. Results are rounded.
+# **Mixed fp16** (lesson 06) stores feature maps in 2 bytes a value instead of 4. A card with tensor
+# cores also computes faster with them. Results are rounded.
 
 # %% tags=["planned-seconds"]
 lesson.predict("11.time")
@@ -82,39 +80,34 @@ lesson.predict("11.time")
 lesson.predict("11.time").guess("same").revise("faster").reveal()
 
 # %% [markdown]
-# Now the board. It has one column for each of the 16 blocks of ResNet-50: up, the bytes that the
-# block keeps for backward; down, the time that it would cost to make them again. Turn techniques on
-# and off, block by block. When the step fits, press **Submit**: then you see how far you are from
-# the fastest of all choices.
+# Now the board, with a column for each of the 16 blocks of ResNet-50. Switch techniques on and off,
+# block by block. When the step fits, press **Submit**: then you see how far you are from the
+# fastest of all choices.
 
 # %% tags=["planned-seconds"]
 views.budget(1)
 
 # %% [markdown]
-# The line below the board is your choice. Send it to somebody, and compare.
-#
-# More: [two other boards](appendix/boards.ipynb), one of a small GPT and one drawn for you.
+# **Copy state** copies your choice in one line: send it to somebody, and compare. More: [a small GPT,
+# and a board that is drawn for you](appendix/boards.ipynb).
 #
 # ## Exercise: recompute, then offload
 #
-# **Worked.** The chain of lesson 08: 6 linear layers, 250 samples. Recompute keeps the second and
-# the fourth feature map, and these two go to the host. **Shapes:** 250·60 to 250·10 values.
-# **Bytes:** 4 for each value. **Lifetime:** a checkpoint is on the device while forward reads it,
-# and again when backward reads it. The last 2 feature maps are not dropped, so backward reads the
-# fourth one only after them. **Peak:** the largest of three sums: the last 2; the third with the
-# checkpoint in front of it; the first alone.
+# **Worked.** 6 linear layers, 250 samples, as in lesson 08. Recompute keeps the second and the fourth
+# feature map; these two wait on the host. **Shapes:** 250·60 to 250·10 values. **Bytes:** 4 for
+# each value. **Lifetime:** a checkpoint comes back when backward reads it. The last 2 feature maps
+# are not dropped, so the fourth comes back after them. **Peak:** the largest of three sums: the
+# last 2; the third with the checkpoint in front of it; the first alone.
 
 # %%
 from memlab.lesson import chains
 
 maps = [4 * 250 * features for features in (60, 50, 40, 30, 20, 10)]
 sums = [maps[4] + maps[5], maps[1] + maps[2], maps[0]]
-
 step = memlab.training_step(chains.layers(maps), "sgd")
 again = memlab.recompute(step, "keep", layers=["fc2", "fc4"])
 both = memlab.plan(memlab.offload(again, maps=["fc2", "fc4"], prefetch="needed"))
 print(f"device: by hand {max(sums):,} B, planned {chains.held(both):,} B")
-print(f"host: by hand {maps[1] + maps[3]:,} B, planned {both.peak(250, 'host'):,} B")
 
 # %% [markdown]
 # **With blanks.** Complete the three lines for any chain and any checkpoints:
@@ -153,9 +146,9 @@ exercise.check(composed)
 # ## What this lesson leaves out
 #
 # - All times are planned for a GeForce RTX 4070. On another device another choice is the fastest.
-# - Accumulation is not on the first board: batch norm takes its means over the whole batch.
+# - This board has no accumulation: batch norm takes its means over the whole batch.
 # - A text on vDNN names other ways out: a smaller batch, several GPUs, a smaller model, a larger
-#   GPU.<sup>C8</sup> They change the training, or cost money.
+#   GPU.<sup>C8</sup>
 # - The board decides about whole blocks. A schedule may also divide [a
 #   stage](appendix/exact.ipynb).
 #
@@ -173,10 +166,9 @@ lesson.predict("11.case").guess("third").revise("quarter").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A technique saves bytes only at the peak, and each technique can move the peak. So savings do
-#   not add up: plan the techniques together.
+# - A saving counts only at the peak, and each technique can move it. So savings do not add up.
 # - Formats come first, then recompute, then offload, then in place.
-# - Use first what costs no time. Then drop the feature maps with the most bytes for the least time.
-# - Bytes of the budget that are left over buy nothing: the fastest step that fits is best.
+# - First use what costs no time, then drop the feature maps with the most bytes for the least time.
+# - Bytes that are left over save nothing: the fastest step that fits is best.
 #
 # Next: [12 Your own model](12_own_model.ipynb).
