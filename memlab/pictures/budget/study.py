@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from memlab import strings, units
+from memlab import hardware, optimizers, strings, units
 from memlab.errors import InputError
 from memlab.measure.budget.board import BlockState, Board, Choice, RatedChoice, Switch
 from memlab.measure.budget.search import Optimum, Search
@@ -142,7 +142,7 @@ class BudgetStudy(Study):
         """Network, batch and budget: ``'ResNet-50 v1.5, batch 256, within 6 GB'``."""
         level = self.board.level
         return text_of("label", network=level.network.label, batch=f"{level.batch:,}",
-                       budget=three_digits(self.budget))  # fmt: skip
+                       budget=short(self.budget))  # fmt: skip
 
     @property
     def title(self) -> str:
@@ -198,8 +198,8 @@ class BudgetStudy(Study):
     @property
     def notes(self) -> list[str]:
         level = self.board.level
-        return [text_of("notes", label=self.label, optimizer=level.optimizer,
-                        machine=level.machine)]  # fmt: skip
+        return [text_of("notes", label=self.label, optimizer=optimizers.title(level.optimizer),
+                        machine=hardware.find(level.machine).title.partition(",")[0])]  # fmt: skip
 
     @property
     def exactly(self) -> str:
@@ -261,6 +261,12 @@ class BudgetStudy(Study):
         rated = [self.board.rated(choice) for choice in self.tries]
         return [text_of("try", line=self.board.line(one.choice), peak=three_digits(one.peak),
                         time=signed(self.board.slower(one))) for one in rated]  # fmt: skip
+
+
+def short(nbytes: int) -> str:
+    """Return a round amount of bytes without zeros behind the point: ``'6 GB'``."""
+    amount, unit = three_digits(nbytes).split()
+    return f"{float(amount):g} {unit}"
 
 
 def signed(value: float) -> str:
