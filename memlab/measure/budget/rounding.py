@@ -37,7 +37,7 @@ PARTS = "parts"
 """Name of the batch in parts among the rows."""
 IMAGES, TEXT = "images", "text"
 """The two small networks."""
-BATCH, SCALE = 4, 1024.0
+BATCH, SCALE = 16, 1024.0
 """Samples of a step, and the factor of its loss where it is scaled."""
 Arrays = Mapping[str, Array]
 
@@ -120,7 +120,7 @@ _WORDS, _CLASSES = 64, 10
 
 
 def _images() -> Network:
-    return zoo.resnet18(image=32, classes=_CLASSES)
+    return zoo.resnet((1, 1), bottleneck=False, image=32, classes=_CLASSES)
 
 
 def _text() -> Network:

@@ -168,7 +168,7 @@ class BoardCharts:
         marks += self._tiles() if self.study.submitted else ()
         marks += self._targets(low)
         x = Scale(-FREE_SIDE, self.places[-1] + 1 + FREE_SIDE)
-        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=30)
+        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=34)
 
     def _columns(self) -> Iterator[Mark]:
         costs, states = self.study.costs, self.study.choice.states
@@ -215,14 +215,13 @@ class BoardCharts:
     def _names(self) -> Iterator[Mark]:
         costs = self.study.costs
         head = text_of("blocks", count=len(costs))
-        yield ChartText(0, UP_PIXELS, head, 12, dy=-16, bold=True)
+        yield ChartText(0, UP_PIXELS, head, 12, dy=-20, bold=True)
         for key, dy in (("bytes", -6), ("seconds", 15)):
             yield ChartText(-FREE_SIDE, 0, text_of(key), 12, "end", dx=-8, dy=dy)
         highest = max(range(len(costs)), key=lambda number: costs[number].keeps)
         nbytes = three_digits(costs[highest].keeps)
         x, y = self._middle(highest), UP_PIXELS
-        places = [(x, y, "start", 14.0, 10.0), (x, y, "end", -14.0, 10.0)]
-        yield Label(nbytes, places, 11)
+        yield ChartText(x, y, nbytes, 11, "middle", dy=-4, held=True)
 
     def _boxes(self) -> Iterator[Mark]:
         """Yield a box for each block, with the sign of its state."""
