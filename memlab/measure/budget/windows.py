@@ -35,7 +35,8 @@ from memlab.measure.budget.board import (
     block_of,
     blocks_of,
 )
-from memlab.step.op import Op, Phase
+from memlab.step.op import Phase
+from memlab.step.paused_gc import paused
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -92,6 +93,7 @@ def _triples(states: Sequence[BlockState]) -> Iterator[Triple]:
     return zip((None, *states[:-1]), states, (*states[1:], None), strict=True)
 
 
+@paused()
 def windows_of(board: Board, switches: frozenset[Switch], parts: int) -> Windows:
     """Return the windows of a board for one combination of switches and parts."""
     count = len(board.blocks)

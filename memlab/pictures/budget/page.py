@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 
 from memlab import units
 from memlab.measure.budget.board import BlockState, RatedChoice, Switch
-from memlab.pictures.budget.study import BudgetStudy, signed, text_of
+from memlab.pictures.budget.study import BudgetStudy, short, signed, text_of
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import (
@@ -42,7 +42,7 @@ BOX, TILE = 16, 18
 """Pixels of a box below a column, and of a tile."""
 GAP, FREE_SIDE = 0.4, 0.1
 """Room between two stages, and on each side of a column, in columns."""
-TALL = 372
+TALL = 330
 """Pixels of the plane."""
 KEPT = PAINTS[Role.FEATURE_MAP]
 AGAIN = Paint(KEPT.colour, 0.10, "dots")
@@ -53,6 +53,8 @@ INK = Paint("currentColor", 0.92)
 SHADE = Paint("currentColor", 0.055)
 SIGNS = {BlockState.AGAIN: "M-4.5 0l3.5 4 6-8", BlockState.HOST: "M-4.5 3.5L4 -4.5M-1.5-4.5H4V1"}
 """Signs in the box of a block: a check mark for made again, an arrow for the host."""
+CLOSE = 10
+"""Percent between two lines of the axis of time, at least."""
 TRIES = 10
 """Choices that leave a point on the plane."""
 
@@ -61,17 +63,16 @@ def page(study: BudgetStudy, width: float, chosen: int, says: str) -> Page:
     """Return the page of a choice, with block ``chosen`` in focus (-1 for none)."""
     board = BoardCharts(study, chosen)
     plane = PlaneChart(study)
-    left = Below([board.bar(), board.blocks(), Key(board.key(), 11, gap=2)])
+    left = Below([board.bar(), board.blocks(), Key(board.key(), 11)])
     blocks: list[PageBlock] = [
         Paragraphs(study.title, 20, bold=True, gap=3),
         Paragraphs(study.sentences, 13),
         *_beside(left, plane.chart(), width),
-        Paragraphs(study.difference, 12, gap=2),
-        Paragraphs(study.result, 12, dim=True),
+        Paragraphs(study.difference, 12, gap=3 * study.submitted, left=LEFT),
+        Paragraphs([study.result, *study.notes], 11, dim=True, gap=3),
         Paragraphs([study.exactly, *study.switch_lines()], drawn=False, gap=8),
         Table(*_split(study.rows()), drawn=False, gap=8),
         Paragraphs(study.try_lines(), drawn=False, gap=8),
-        Paragraphs(study.notes, 11, dim=True),
     ]
     return Page(study.title, blocks, width, says, titled=False)
 
@@ -128,7 +129,7 @@ class BoardCharts:
             text = text_of("too_much", peak=peak, over=three_digits(study.over))
         last = max(study.peak, study.budget)
         places = [(last, 0.5, "start", 9.0, 5.0), (study.peak, 0.5, "end", -9.0, 5.0)]
-        budget = text_of("budget", bytes=three_digits(study.budget))
+        budget = text_of("budget", bytes=short(study.budget))
         yield ChartText(study.budget, 1, budget, 12, "middle", dy=-15, bold=True, held=True)
         yield Label(text, places, 14, bold=True, chip=True, kept=True)
         if study.peak < study.plain.peak:
@@ -167,7 +168,7 @@ class BoardCharts:
         marks += self._tiles() if self.study.submitted else ()
         marks += self._targets(low)
         x = Scale(-FREE_SIDE, self.places[-1] + 1 + FREE_SIDE)
-        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=30)
+        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=34)
 
     def _columns(self) -> Iterator[Mark]:
         costs, states = self.study.costs, self.study.choice.states
@@ -214,14 +215,13 @@ class BoardCharts:
     def _names(self) -> Iterator[Mark]:
         costs = self.study.costs
         head = text_of("blocks", count=len(costs))
-        yield ChartText(0, UP_PIXELS, head, 12, dy=-16, bold=True)
+        yield ChartText(0, UP_PIXELS, head, 12, dy=-20, bold=True)
         for key, dy in (("bytes", -6), ("seconds", 15)):
             yield ChartText(-FREE_SIDE, 0, text_of(key), 12, "end", dx=-8, dy=dy)
         highest = max(range(len(costs)), key=lambda number: costs[number].keeps)
         nbytes = three_digits(costs[highest].keeps)
         x, y = self._middle(highest), UP_PIXELS
-        places = [(x, y, "start", 14.0, 10.0), (x, y, "end", -14.0, 10.0)]
-        yield Label(nbytes, places, 11)
+        yield ChartText(x, y, nbytes, 11, "middle", dy=-4, held=True)
 
     def _boxes(self) -> Iterator[Mark]:
         """Yield a box for each block, with the sign of its state."""
@@ -311,7 +311,7 @@ class PlaneChart:
         again = (BlockState.AGAIN,) * len(board.blocks)
         most = board.rated(type(self.study.choice)(states=again))
         least = self.study.search.floor / self.study.plain.seconds
-        return percent_ticks(max(board.slower(most), 1.0), min(100 * (least - 1), 0.0))
+        return percent_ticks(max(board.slower(most), 1.0), min(100 * (least - 1), 0.0), CLOSE)
 
     @cached_property
     def y(self) -> Steady:
@@ -334,7 +334,7 @@ class PlaneChart:
         ]
         x_axis = Axis(text_of("plane_bytes"), grid=False)
         y_axis = Axis(text_of("plane_time"), ticks=self.ticks)
-        return Chart(self.x, self.y, marks, TALL - 60, x_axis, y_axis, left=56, right=14)
+        return Chart(self.x, self.y, marks, TALL, x_axis, y_axis, left=56, right=14)
 
     def place(self, rated: RatedChoice) -> Place:
         """Return the point of a choice on the plane."""
@@ -405,7 +405,3 @@ class PlaneChart:
         text = text_of("distance", points=f"{self.study.points:.1f}")
         yield Label(text, [(at, (own_y + y) / 2, "end", -7.0, 5.0)], 14, bold=True, kept=True)
 
-
-def tiles_of(states: Sequence[BlockState]) -> str:
-    """Return states as letters, for a screen reader."""
-    return " ".join(states)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from memlab import strings, units
+from memlab import hardware, optimizers, strings, units
 from memlab.errors import InputError
 from memlab.measure.budget.board import BlockState, Board, Choice, RatedChoice, Switch
+from memlab.measure.budget.rounding import IMAGES, PARTS, TEXT, recorded
 from memlab.measure.budget.search import Optimum, Search
 from memlab.measure.budget.windows import BlockCost
+from memlab.pictures.values.number_text import figure
 from memlab.pictures.values.number_text import share as percent
 from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.study import Study
@@ -142,7 +144,7 @@ class BudgetStudy(Study):
         """Network, batch and budget: ``'ResNet-50 v1.5, batch 256, within 6 GB'``."""
         level = self.board.level
         return text_of("label", network=level.network.label, batch=f"{level.batch:,}",
-                       budget=three_digits(self.budget))  # fmt: skip
+                       budget=short(self.budget))  # fmt: skip
 
     @property
     def title(self) -> str:
@@ -176,10 +178,11 @@ class BudgetStudy(Study):
         own, best = self.choice, self.known.choice
         names = {"more": best.switches - own.switches, "less": own.switches - best.switches}
         parts = [text_of("differ.blocks" if self.differing else "differ.same")]
-        parts += [text_of(f"differ.{key}", names=self._names(switches))
+        who = text_of("differ.optimum" if self.optimum.exact else "differ.known")
+        parts += [text_of(f"differ.{key}", who=who, names=self._names(switches))
                   for key, switches in names.items() if switches]  # fmt: skip
         if own.parts != best.parts:
-            parts.append(text_of("differ.parts", parts=best.parts))
+            parts.append(text_of("differ.parts", who=who, parts=best.parts))
         return " ".join(parts)
 
     def _names(self, switches: frozenset[Switch]) -> str:
@@ -187,19 +190,24 @@ class BudgetStudy(Study):
 
     @property
     def result(self) -> str:
-        """Sentence on what the techniques of the choice change in the result."""
-        rounded = [switch_name(switch) for switch in Switch
-                   if switch in self.choice.switches and not find(TECHNIQUES[switch]).exact]  # fmt: skip
-        rounded += [text_of("parts", parts=self.choice.parts)] if self.choice.parts > 1 else []
-        if not rounded:
+        """Sentence on what the techniques of the choice change in the result, with the shares that
+        were measured on a small network."""
+        names = [str(switch) for switch in Switch
+                 if switch in self.choice.switches and not find(TECHNIQUES[switch]).exact]  # fmt: skip
+        names += [PARTS] if self.choice.parts > 1 else []
+        if not names:
             return text_of("result.same")
-        return text_of("result.rounded", names=", ".join(rounded))
+        of = TEXT if self.board.level.network.vocabulary else IMAGES
+        shares = ((name, recorded(of, name)) for name in names)
+        told = [text_of(f"result.{name}", share=figure(100 * share, 2))
+                for name, share in shares if share is not None]  # fmt: skip
+        return text_of("result.rounded", told="; ".join(told))
 
     @property
     def notes(self) -> list[str]:
         level = self.board.level
-        return [text_of("notes", label=self.label, optimizer=level.optimizer,
-                        machine=level.machine)]  # fmt: skip
+        return [text_of("notes", label=self.label, optimizer=optimizers.title(level.optimizer),
+                        machine=hardware.find(level.machine).title.partition(",")[0])]  # fmt: skip
 
     @property
     def exactly(self) -> str:
@@ -261,6 +269,12 @@ class BudgetStudy(Study):
         rated = [self.board.rated(choice) for choice in self.tries]
         return [text_of("try", line=self.board.line(one.choice), peak=three_digits(one.peak),
                         time=signed(self.board.slower(one))) for one in rated]  # fmt: skip
+
+
+def short(nbytes: int) -> str:
+    """Return a round amount of bytes without zeros behind the point: ``'6 GB'``."""
+    amount, unit = three_digits(nbytes).split()
+    return f"{float(amount):g} {unit}"
 
 
 def signed(value: float) -> str:

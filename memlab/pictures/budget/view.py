@@ -8,6 +8,7 @@ from typing import Any
 from memlab.errors import InputError
 from memlab.measure.budget.board import LETTERS, Board, Choice, Switch
 from memlab.measure.budget.levels import NUMBERS, search_of
+from memlab.measure.budget.proof import Proof, prove
 from memlab.measure.budget.search import Search
 from memlab.pictures.budget.page import page
 from memlab.pictures.budget.study import NEAR, BudgetStudy
@@ -132,6 +133,20 @@ class BudgetBoard(View[BudgetStudy]):
             InputError: it does not fit.
         """
         self._set(**self._submission(self.state))
+
+    def run(self, seed: int = 0) -> Proof:
+        """Run the choice on this machine: on the level itself where that fits, else on a small
+        version with the same blocks; plan and measurement side by side.
+
+        Args:
+            seed: seed of everything that is drawn.
+
+        Raises:
+            InputError: the choice does not fit into the budget of the level.
+            DoesNotFitError: what runs needs more than is free.
+        """
+        self.rows.check_fits()
+        return prove(board_of(self.state), choice_of(self.state), seed)
 
     # -- states -----------------------------------------------------------------------------
 

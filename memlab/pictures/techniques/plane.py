@@ -15,14 +15,14 @@ Place = tuple[float, float]
 """Bytes, and percent of extra time."""
 
 
-def percent_ticks(most: float, least: float = 0.0) -> list[Tick]:
+def percent_ticks(most: float, least: float = 0.0, first: int = PERCENTS[0]) -> list[Tick]:
     """Return ticks of the axis of time: round percents from at most ``least`` to at least ``most``,
-    at most 5 above 0.
+    at most 5 above 0, ``first`` or more percent apart.
 
     >>> percent_ticks(30.0)
     [(0, '0'), (20, '+20 %'), (40, '+40 %')]
     """
-    step = next(percent for percent in PERCENTS if most <= 4 * percent)
+    step = next(percent for percent in (first, *PERCENTS) if most <= 4 * percent)
     ends = range(step * floor(least / step), step * ceil(most / step) + 1, step)
     return [(at, f"{'+' if at > 0 else '−'}{abs(at)} %" if at else "0") for at in ends]
 
