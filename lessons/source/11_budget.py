@@ -9,8 +9,8 @@ from memlab import lesson, views
 views.memory("resnet50", 256, budgets=("6 GB",), free=False, height=160, only=("batch",))
 
 # %% [markdown]
-# One training step of ResNet-50 with 256 images, and a budget of 6 GB: half of a card of 12 GB. Move
-# **Batch** until it fits: how few images are left? In this lesson all 256 stay.
+# One training step of ResNet-50 with 256 images, and a budget of 6 GB: half of a card of 12 GB.
+# Move **Batch** until it fits: how few images are left? In this lesson all 256 stay.
 #
 # You will be able to
 #
@@ -81,23 +81,29 @@ lesson.predict("11.time").guess("same").revise("faster").reveal()
 
 # %% [markdown]
 # Now the board, with a column for each of the 16 blocks of ResNet-50. Switch techniques on and off,
-# block by block. When the step fits, press **Submit**: then you see how far you are from the
-# fastest of all choices.
+# block by block. When the step fits, press **Submit**: how far are you from the fastest choice?
 
 # %% tags=["planned-seconds"]
-views.budget(1)
+view = views.budget(1)
+view
+
+# %% tags=["solution", "planned-seconds", "picture-board"]
+view.choice = "half place AAA-AAAA-AKKKKK-KKK"
+view.submit()
+view
 
 # %% [markdown]
-# **Copy state** copies your choice in one line: send it to somebody, and compare. More: [a small GPT,
-# and a board that is drawn for you](appendix/boards.ipynb).
+# `view.choice` is your choice in one line: send it to somebody, and compare. `view.run()` runs it
+# with small images, and measures. More: [a small GPT, and a board that is drawn for
+# you](appendix/boards.ipynb).
 #
 # ## Exercise: recompute, then offload
 #
-# **Worked.** 6 linear layers, 250 samples, as in lesson 08. Recompute keeps the second and the fourth
-# feature map; these two wait on the host. **Shapes:** 250·60 to 250·10 values. **Bytes:** 4 for
-# each value. **Lifetime:** a checkpoint comes back when backward reads it. The last 2 feature maps
-# are not dropped, so the fourth comes back after them. **Peak:** the largest of three sums: the
-# last 2; the third with the checkpoint in front of it; the first alone.
+# **Worked.** 6 linear layers, 250 samples, as in lesson 08. Recompute keeps the second and the
+# fourth feature map; these two wait on the host. **Shapes:** 250·60 to 250·10 values. **Bytes:** 4
+# for each value. **Lifetime:** a checkpoint comes back when backward reads it. The last 2 feature
+# maps are not dropped, so the fourth comes back after them. **Peak:** the largest of three sums:
+# the last 2; the third with the checkpoint in front of it; the first alone.
 
 # %%
 from memlab.lesson import chains
@@ -141,16 +147,14 @@ def composed(maps, kept):
 exercise.check(composed)
 
 # %% [markdown]
-# More: [the cheapest pair of techniques](appendix/pairs.ipynb).
+# More: [the cheapest pair](appendix/pairs.ipynb).
 #
 # ## What this lesson leaves out
 #
-# - All times are planned for a GeForce RTX 4070. On another device another choice is the fastest.
-# - This board has no accumulation: batch norm takes its means over the whole batch.
-# - A text on vDNN names other ways out: a smaller batch, several GPUs, a smaller model, a larger
-#   GPU.<sup>C8</sup>
-# - The board decides about whole blocks. A schedule may also divide [a
-#   stage](appendix/exact.ipynb).
+# - Times are planned for a GeForce RTX 4070. On another device another choice may be the fastest.
+# - Accumulation is not offered here: batch norm takes its means over the whole batch.
+# - Other ways out: a smaller batch, several GPUs, a smaller model, a larger GPU<sup>C8</sup>.
+# - The board decides about whole blocks, and not [inside a stage](appendix/exact.ipynb).
 #
 # Sources: C8.
 
