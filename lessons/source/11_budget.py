@@ -14,12 +14,12 @@ views.memory("resnet50", 256, budgets=("6 GB",), free=False, height=160, only=("
 #
 # You will be able to
 #
-# - say when the savings of two techniques add up, and when they do not,
+# - say when the savings of two techniques add up,
 # - say in which order techniques are applied, and why,
 # - find the fastest step that fits a budget, and say what it changes in the result.
 #
-# Words: [budget](glossary.md), [peak](glossary.md), [recompute](glossary.md),
-# [offload](glossary.md), [mixed precision](glossary.md).
+# Words: [budget](glossary.md), [recompute](glossary.md), [offload](glossary.md),
+# [mixed precision](glossary.md).
 
 # %%
 lesson.recall("11.overwrites")
@@ -51,7 +51,7 @@ lesson.predict("11.in_place")
 lesson.predict("11.in_place").guess("less").revise("more").reveal()
 
 # %% [markdown]
-# The order matters, too. Here recompute comes first. What it leaves on the device goes to the host:
+# The order matters, too. Here recompute comes first, and what it leaves goes to the host:
 
 # %%
 import memlab
@@ -70,8 +70,8 @@ lesson.change("11.order").guess("lower").reveal()
 # %% [markdown]
 # ## Which choice is the fastest that fits?
 #
-# **Mixed fp16** (lesson 06) stores feature maps in 2 bytes a value instead of 4. A card with tensor
-# cores also computes faster with them. Results are rounded.
+# **Mixed fp16** (lesson 06) stores feature maps in 2 bytes a value instead of 4. Tensor cores
+# compute faster with them. Results are rounded.
 
 # %% tags=["planned-seconds"]
 lesson.predict("11.time")
@@ -116,7 +116,7 @@ both = memlab.plan(memlab.offload(again, maps=["fc2", "fc4"], prefetch="needed")
 print(f"device: by hand {max(sums):,} B, planned {chains.held(both):,} B")
 
 # %% [markdown]
-# **With blanks.** Complete the three lines for any chain and any checkpoints:
+# **With blanks.** Complete three lines, for any chain:
 
 # %%
 exercise = lesson.exercise("11.composed")
@@ -173,6 +173,6 @@ lesson.predict("11.case").guess("third").revise("quarter").reveal()
 # - A saving counts only at the peak, and each technique can move it. So savings do not add up.
 # - Formats come first, then recompute, then offload, then in place.
 # - First use what costs no time, then drop the feature maps with the most bytes for the least time.
-# - Bytes that are left over save nothing: the fastest step that fits is best.
+# - Unused bytes save nothing: the fastest step that fits is best.
 #
 # Next: [12 Your own model](12_own_model.ipynb).
