@@ -10,7 +10,7 @@ from functools import lru_cache
 from random import Random
 
 from memlab.errors import whole_number
-from memlab.measure.budget.board import Board, BlockState, Choice, Level, Switch
+from memlab.measure.budget.board import BlockState, Board, Choice, Level, Switch
 from memlab.measure.budget.search import Search
 from memlab.networks import zoo
 from memlab.networks.graph import Network
@@ -49,7 +49,6 @@ def level(number: int = 1, seed: int = 0) -> Level:
     return make(whole_number("seed", seed, 0))
 
 
-@lru_cache(maxsize=8)
 def search_of(number: int = 1, seed: int = 0) -> Search:
     """Return the search over the board of a level; the last ones are cached with what they have
     read.
@@ -57,6 +56,11 @@ def search_of(number: int = 1, seed: int = 0) -> Search:
     Raises:
         InputError: as ``level``.
     """
+    return _search(number, seed)
+
+
+@lru_cache(maxsize=8)
+def _search(number: int, seed: int) -> Search:
     return Search(Board(level(number, seed)))
 
 

@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from memlab.clocks.streams import COMPUTE
-from memlab.ledger.plan import plan
 from memlab.measure.budget.board import (
     Block,
     BlockState,

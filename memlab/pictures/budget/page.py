@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -25,6 +25,7 @@ from memlab.pictures.draw.marks import (
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, Steady
 from memlab.pictures.draw.table import Below, Key, PageBlock, Paragraphs, SideBySide, Table
+from memlab.pictures.draw.text import plain
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.techniques.plane import Place, percent_ticks, staircase
 from memlab.pictures.values.number_text import three_digits, unit_of
@@ -87,6 +88,12 @@ def _split(rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     return rows[0], rows[1:]
 
 
+def _told(marks: Iterable[Mark]) -> list[str]:
+    """Return the words among some marks as one line."""
+    words = (mark.content for mark in marks if isinstance(mark, ChartText | Label))
+    return [", ".join(map(plain, words))]
+
+
 # -- the bar and the board -------------------------------------------------------------------------
 
 
@@ -108,9 +115,10 @@ class BoardCharts:
             Rect(0, study.plain.peak, 0, 1, "before", thick=24),
             *self._roles(),
             Rule(x=study.budget, look="limit", above=10, below=2),
-            *self._words(end),
+            *self._words(),
         ]
-        return Chart(Scale(0, end), Scale(0, 1), marks, 38, left=LEFT, right=4, above=26, gap=4)
+        return Chart(Scale(0, end), Scale(0, 1), marks, 38, left=LEFT, right=4, above=26, gap=4,
+                     told=_told(self._words()))  # fmt: skip
 
     def _roles(self) -> Iterator[Mark]:
         """Yield marks for the bytes at the peak, one part for each role."""
@@ -121,7 +129,7 @@ class BoardCharts:
                 yield Rect(low, low + nbytes, 0, 1, paint, thick=24, fact=fact)
                 low += nbytes
 
-    def _words(self, end: int) -> Iterator[Mark]:
+    def _words(self) -> Iterator[Mark]:
         study = self.study
         peak = three_digits(study.peak)
         text = peak
@@ -168,7 +176,8 @@ class BoardCharts:
         marks += self._tiles() if self.study.submitted else ()
         marks += self._targets(low)
         x = Scale(-FREE_SIDE, self.places[-1] + 1 + FREE_SIDE)
-        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=34)
+        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=34,
+                     told=_told([*self._names(), *self._stages()]))  # fmt: skip
 
     def _columns(self) -> Iterator[Mark]:
         costs, states = self.study.costs, self.study.choice.states
@@ -334,7 +343,8 @@ class PlaneChart:
         ]
         x_axis = Axis(text_of("plane_bytes"), grid=False)
         y_axis = Axis(text_of("plane_time"), ticks=self.ticks)
-        return Chart(self.x, self.y, marks, TALL, x_axis, y_axis, left=56, right=14)
+        return Chart(self.x, self.y, marks, TALL, x_axis, y_axis, left=56, right=14,
+                     told=_told([*self._path(), *self._now(), *self._best()]))  # fmt: skip
 
     def place(self, rated: RatedChoice) -> Place:
         """Return the point of a choice on the plane."""
@@ -378,7 +388,11 @@ class PlaneChart:
             yield Line(corners, width=2.6)
         x, y = corners[0]
         text = text_of("exact_line" if self.study.optimum.exact else "found_line")
-        places = [(x, y, "start", 6.0, -8.0), (x, y, "middle", 0.0, -8.0), (x, y, "start", 10.0, -22.0)]
+        places = [
+            (x, y, "start", 6.0, -8.0),
+            (x, y, "middle", 0.0, -8.0),
+            (x, y, "start", 10.0, -22.0),
+        ]
         yield Label(text, places, 11, chip=True)
 
     def _best(self) -> Iterator[Mark]:
@@ -404,4 +418,3 @@ class PlaneChart:
         yield Rule(x=at, span=(own_y, y), look="rule", width=1.6)
         text = text_of("distance", points=f"{self.study.points:.1f}")
         yield Label(text, [(at, (own_y + y) / 2, "end", -7.0, 5.0)], 14, bold=True, kept=True)
-

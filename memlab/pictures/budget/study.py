@@ -11,9 +11,8 @@ from memlab.measure.budget.board import BlockState, Board, Choice, RatedChoice, 
 from memlab.measure.budget.rounding import IMAGES, PARTS, TEXT, recorded
 from memlab.measure.budget.search import Optimum, Search
 from memlab.measure.budget.windows import BlockCost
-from memlab.pictures.values.number_text import figure
+from memlab.pictures.values.number_text import figure, three_digits
 from memlab.pictures.values.number_text import share as percent
-from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.study import Study
 from memlab.techniques.registry import find
 

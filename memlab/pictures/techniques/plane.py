@@ -1,5 +1,4 @@
-"""The plane of bytes and time: bytes to the right, extra time upwards, as lessons 08 and 11 have it.
-"""
+"""The plane of bytes and time: bytes to the right, extra time upwards, as lessons 08 and 11 have it."""
 
 from __future__ import annotations
 
