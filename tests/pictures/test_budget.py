@@ -1,4 +1,4 @@
-"""The board of the budget as a view: what a press does, and what is said before and after Submit."""
+"""The board of the budget as a view: what a press does, what is said before Submit and after."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def test_nothing_gives_the_optimum_away_before_submit() -> None:
 def test_a_choice_that_does_not_fit_is_refused_in_one_sentence() -> None:
     view = board("half KKKKKK")
     error = press(view, "submit")
-    assert error.startswith("this choice takes ") and error.count(". ") == 0
+    assert error.startswith("this choice takes ")
+    assert ". " not in error
     assert "above the budget of 180,000,000 B; try" in error
     assert not view.rows.submitted
     with pytest.raises(InputError, match="above the budget"):

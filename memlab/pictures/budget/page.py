@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from memlab import units
-from memlab.measure.budget.board import BlockState, RatedChoice, Switch
+from memlab.measure.budget.board import BlockState, Choice, RatedChoice, Switch
 from memlab.pictures.budget.study import BudgetStudy, short, signed, text_of
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText, Label
@@ -197,18 +197,17 @@ class BoardCharts:
         yield Rule(y=0, look="rule", width=1.6, above=2, below=4)
 
     def _bytes(self, number: int, pixels: float, state: BlockState) -> Iterator[Mark]:
-        """Yield the column of what a block keeps: of one on the host what stays, below what went."""
+        """Yield the column of what a block keeps; of one on the host, what stays is below."""
         x0, x1 = self._column(number)
-        cost = self.study.costs[number]
-        tall = cost.keeps * pixels
-        moved = min(cost.moves, cost.keeps) * pixels if state is BlockState.HOST else 0.0
-        if state is BlockState.HOST:
-            yield Rect(x0, x1, 0, tall - self._stays_less(number) * pixels, KEPT)
-            yield Rect(x0, x1, tall - self._stays_less(number) * pixels, tall, HOST)
+        tall = self.study.costs[number].keeps * pixels
+        if state is not BlockState.HOST:
+            yield Rect(x0, x1, 0, tall, LOOKS[state])
             return
-        yield Rect(x0, x1, moved, tall, LOOKS[state])
+        stays = tall - self._leaves(number) * pixels
+        yield Rect(x0, x1, 0, stays, KEPT)
+        yield Rect(x0, x1, stays, tall, HOST)
 
-    def _stays_less(self, number: int) -> int:
+    def _leaves(self, number: int) -> int:
         """Return the bytes of a block that leave the device where it goes to the host: none where
         cheap maps are made again anyway."""
         cost = self.study.costs[number]
@@ -318,7 +317,7 @@ class PlaneChart:
         """Ticks of the axis of time, from the fastest choice to all blocks made again in fp32."""
         board = self.study.board
         again = (BlockState.AGAIN,) * len(board.blocks)
-        most = board.rated(type(self.study.choice)(states=again))
+        most = board.rated(Choice(states=again))
         least = self.study.search.floor / self.study.plain.seconds
         return percent_ticks(max(board.slower(most), 1.0), min(100 * (least - 1), 0.0), CLOSE)
 
@@ -363,8 +362,8 @@ class PlaneChart:
             yield Points([self.place(rated)], "hollow", 8, fact=fact)
         if self.study.plain.peak > self.x.last:
             text = text_of("plain_point", bytes=three_digits(self.study.plain.peak))
-            yield Label(text, [(self.x.last, 0, "end", -4.0, -6.0), (self.x.last, 0, "end", -4.0, 16.0)],
-                        11, chip=True)  # fmt: skip
+            spots = [(self.x.last, 0.0, "end", -4.0, dy) for dy in (-6.0, 16.0)]
+            yield Label(text, spots, 11, chip=True)
 
     def _now(self) -> Iterator[Mark]:
         """Yield the point of the choice with its name."""

@@ -78,8 +78,10 @@ class BudgetBoard(View[BudgetStudy]):
     positional = ("level", "choice")
     picture_keys = KEYS
 
-    level = Select(NUMBERS, doc="1: ResNet-50 with 256 images; 2: a small GPT; 3: one that is drawn",
-                   code="plain")  # fmt: skip
+    level = Select(
+        NUMBERS, code="plain",
+        doc="1: ResNet-50 with 256 images; 2: a small GPT; 3: one that is drawn",
+    )  # fmt: skip
     seed = NumberBox(
         doc="what level 3 is drawn from, a whole number", default=0, least=0,
         when=lambda now: now.level == NUMBERS[-1],

@@ -118,5 +118,5 @@ def test_the_optimum_of_a_drawn_level_takes_at_least_three_techniques(seed: int)
 
 @pytest.mark.parametrize(("number", "seed"), [(0, 0), (4, 0), (3, -1), ("1", 0)])
 def test_a_level_that_is_not_there_is_refused(number: int, seed: int) -> None:
-    with pytest.raises(InputError, match="must be (a whole number|at (least|most))"):
+    with pytest.raises(InputError, match=r"must be (a whole number|at (least|most))"):
         level(number, seed)
