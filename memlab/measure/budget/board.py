@@ -7,7 +7,7 @@ network. Its step is made of techniques of the registry alone, so a plan and a r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -230,7 +230,7 @@ class Board:
         """
         if not isinstance(line, str):
             raise InputError(f"a choice is a line of text, got {shorten(line)}; "
-                             f"try {str(self.plain)!r}.")  # fmt: skip
+                             f"try {self.line(self.plain)!r}.")  # fmt: skip
         switches, parts, letters = set[Switch](), 1, ""
         for word in line.split():
             if word.startswith(PARTS):
@@ -252,7 +252,7 @@ class Board:
 
     def _switch(self, word: str) -> Switch:
         if word not in self.level.switches:
-            raise InputError(f"this board has no switch {word!r}; "
+            raise InputError(f"this board has no switch {shorten(word)}; "
                              f"it has {', '.join(self.level.switches)}.")  # fmt: skip
         return Switch(word)
 

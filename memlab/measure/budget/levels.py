@@ -10,7 +10,7 @@ from functools import lru_cache
 from random import Random
 
 from memlab.errors import whole_number
-from memlab.measure.budget.board import Board, BlockState, Choice, Level, Switch
+from memlab.measure.budget.board import BlockState, Board, Choice, Level, Switch
 from memlab.measure.budget.search import Search
 from memlab.networks import zoo
 from memlab.networks.graph import Network
@@ -27,8 +27,8 @@ READ = 20
 """Blocks above which a search reads one combination of switches alone."""
 
 _KEPT_OR_AGAIN = (BlockState.KEPT, BlockState.AGAIN)
-_OF_IMAGES = (Switch.HALF, Switch.CHEAP, Switch.PLACE)
-_OF_TEXT = (Switch.HALF, Switch.EIGHT, Switch.CHEAP, Switch.PLACE)
+_OF_IMAGES: tuple[Switch, ...] = (Switch.HALF, Switch.CHEAP, Switch.PLACE)
+_OF_TEXT: tuple[Switch, ...] = (Switch.HALF, Switch.EIGHT, Switch.CHEAP, Switch.PLACE)
 
 
 def level(number: int = 1, seed: int = 0) -> Level:
@@ -49,7 +49,6 @@ def level(number: int = 1, seed: int = 0) -> Level:
     return make(whole_number("seed", seed, 0))
 
 
-@lru_cache(maxsize=8)
 def search_of(number: int = 1, seed: int = 0) -> Search:
     """Return the search over the board of a level; the last ones are cached with what they have
     read.
@@ -57,6 +56,11 @@ def search_of(number: int = 1, seed: int = 0) -> Search:
     Raises:
         InputError: as ``level``.
     """
+    return _search(number, seed)
+
+
+@lru_cache(maxsize=8)
+def _search(number: int, seed: int) -> Search:
     return Search(Board(level(number, seed)))
 
 
@@ -72,8 +76,8 @@ def _text(seed: int) -> Level:
     """Return level 2, a language model: layer norm looks at one token, so parts give the same
     gradient up to rounding. No block goes to the host: a layer computes little for each byte of a
     copy, and without a convolution nothing bounds how early a map comes back (C5)."""
-    return Level(2, zoo.gpt_small(steps=512, dropout=0), 8, 180 * 10**6, MACHINE, "adam", _OF_TEXT, (1, 2),
-                 _KEPT_OR_AGAIN)  # fmt: skip
+    network = zoo.gpt_small(steps=512, dropout=0)
+    return Level(2, network, 8, 180 * 10**6, MACHINE, "adam", _OF_TEXT, (1, 2), _KEPT_OR_AGAIN)
 
 
 @lru_cache(maxsize=16)
@@ -81,9 +85,9 @@ def _drawn(seed: int) -> Level:
     """Return level 3: a network, a batch and a budget drawn from the seed."""
     draw = Random(seed)
     network, batch, optimizer = draw.choice(_NETWORKS)(draw)
-    switches, states = _OF_IMAGES, tuple(BlockState)
-    if optimizer == "adam":
-        switches, states = _OF_TEXT, _KEPT_OR_AGAIN
+    text = bool(network.vocabulary)
+    switches = _OF_TEXT if text else _OF_IMAGES
+    states = _KEPT_OR_AGAIN if text else tuple(BlockState)
     plain = Level(3, network, batch, 0, MACHINE, optimizer, switches, states=states, seed=seed)
     board = Board(plain)
     most, least = (_in_place(board, state) for state in _KEPT_OR_AGAIN)

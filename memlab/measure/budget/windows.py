@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from memlab.clocks.streams import COMPUTE
-from memlab.ledger.plan import plan
 from memlab.measure.budget.board import (
     Block,
     BlockState,
@@ -60,8 +59,8 @@ class Window:
 class Windows:
     """Windows of all blocks for one combination of switches and parts.
 
-    ``by_triple`` has a mapping of triples for each block, ``kept`` the bytes that each block keeps from
-    forward to backward, by its state.
+    ``by_triple`` has a mapping of triples for each block, ``kept`` the bytes that each block keeps
+    from forward to backward, by its state.
     """
 
     switches: frozenset[Switch]
@@ -179,9 +178,9 @@ class BlockCost:
     """Costs of a block, beside the switches that are on.
 
     ``keeps`` are the bytes that making it again frees between forward and backward, ``moves`` those
-    that go to the host. ``again`` and ``host`` are the seconds that all parts take longer than where
-    it is kept, with all blocks alike; those of the host may be below 0, where what moves were to be
-    made again otherwise.
+    that go to the host. ``again`` and ``host`` are the seconds that all parts take longer than
+    where it is kept, with all blocks alike; those of the host may be below 0, where what moves
+    would be made again otherwise.
     """
 
     keeps: int

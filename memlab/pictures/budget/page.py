@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 
 from memlab import units
-from memlab.measure.budget.board import BlockState, RatedChoice, Switch
+from memlab.measure.budget.board import BlockState, Choice, RatedChoice, Switch
 from memlab.pictures.budget.study import BudgetStudy, short, signed, text_of
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText, Label
@@ -25,6 +25,7 @@ from memlab.pictures.draw.marks import (
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, Steady
 from memlab.pictures.draw.table import Below, Key, PageBlock, Paragraphs, SideBySide, Table
+from memlab.pictures.draw.text import plain
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.techniques.plane import Place, percent_ticks, staircase
 from memlab.pictures.values.number_text import three_digits, unit_of
@@ -87,6 +88,12 @@ def _split(rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     return rows[0], rows[1:]
 
 
+def _told(marks: Iterable[Mark]) -> list[str]:
+    """Return the words among some marks as one line."""
+    words = (mark.content for mark in marks if isinstance(mark, ChartText | Label))
+    return [", ".join(map(plain, words))]
+
+
 # -- the bar and the board -------------------------------------------------------------------------
 
 
@@ -108,9 +115,10 @@ class BoardCharts:
             Rect(0, study.plain.peak, 0, 1, "before", thick=24),
             *self._roles(),
             Rule(x=study.budget, look="limit", above=10, below=2),
-            *self._words(end),
+            *self._words(),
         ]
-        return Chart(Scale(0, end), Scale(0, 1), marks, 38, left=LEFT, right=4, above=26, gap=4)
+        return Chart(Scale(0, end), Scale(0, 1), marks, 38, left=LEFT, right=4, above=26, gap=4,
+                     told=_told(self._words()))  # fmt: skip
 
     def _roles(self) -> Iterator[Mark]:
         """Yield marks for the bytes at the peak, one part for each role."""
@@ -121,7 +129,7 @@ class BoardCharts:
                 yield Rect(low, low + nbytes, 0, 1, paint, thick=24, fact=fact)
                 low += nbytes
 
-    def _words(self, end: int) -> Iterator[Mark]:
+    def _words(self) -> Iterator[Mark]:
         study = self.study
         peak = three_digits(study.peak)
         text = peak
@@ -168,7 +176,8 @@ class BoardCharts:
         marks += self._tiles() if self.study.submitted else ()
         marks += self._targets(low)
         x = Scale(-FREE_SIDE, self.places[-1] + 1 + FREE_SIDE)
-        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=34)
+        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=34,
+                     told=_told([*self._names(), *self._stages()]))  # fmt: skip
 
     def _columns(self) -> Iterator[Mark]:
         costs, states = self.study.costs, self.study.choice.states
@@ -188,18 +197,17 @@ class BoardCharts:
         yield Rule(y=0, look="rule", width=1.6, above=2, below=4)
 
     def _bytes(self, number: int, pixels: float, state: BlockState) -> Iterator[Mark]:
-        """Yield the column of what a block keeps: of one on the host what stays, below what went."""
+        """Yield the column of what a block keeps; of one on the host, what stays is below."""
         x0, x1 = self._column(number)
-        cost = self.study.costs[number]
-        tall = cost.keeps * pixels
-        moved = min(cost.moves, cost.keeps) * pixels if state is BlockState.HOST else 0.0
-        if state is BlockState.HOST:
-            yield Rect(x0, x1, 0, tall - self._stays_less(number) * pixels, KEPT)
-            yield Rect(x0, x1, tall - self._stays_less(number) * pixels, tall, HOST)
+        tall = self.study.costs[number].keeps * pixels
+        if state is not BlockState.HOST:
+            yield Rect(x0, x1, 0, tall, LOOKS[state])
             return
-        yield Rect(x0, x1, moved, tall, LOOKS[state])
+        stays = tall - self._leaves(number) * pixels
+        yield Rect(x0, x1, 0, stays, KEPT)
+        yield Rect(x0, x1, stays, tall, HOST)
 
-    def _stays_less(self, number: int) -> int:
+    def _leaves(self, number: int) -> int:
         """Return the bytes of a block that leave the device where it goes to the host: none where
         cheap maps are made again anyway."""
         cost = self.study.costs[number]
@@ -309,7 +317,7 @@ class PlaneChart:
         """Ticks of the axis of time, from the fastest choice to all blocks made again in fp32."""
         board = self.study.board
         again = (BlockState.AGAIN,) * len(board.blocks)
-        most = board.rated(type(self.study.choice)(states=again))
+        most = board.rated(Choice(states=again))
         least = self.study.search.floor / self.study.plain.seconds
         return percent_ticks(max(board.slower(most), 1.0), min(100 * (least - 1), 0.0), CLOSE)
 
@@ -334,7 +342,8 @@ class PlaneChart:
         ]
         x_axis = Axis(text_of("plane_bytes"), grid=False)
         y_axis = Axis(text_of("plane_time"), ticks=self.ticks)
-        return Chart(self.x, self.y, marks, TALL, x_axis, y_axis, left=56, right=14)
+        return Chart(self.x, self.y, marks, TALL, x_axis, y_axis, left=56, right=14,
+                     told=_told([*self._path(), *self._now(), *self._best()]))  # fmt: skip
 
     def place(self, rated: RatedChoice) -> Place:
         """Return the point of a choice on the plane."""
@@ -353,8 +362,8 @@ class PlaneChart:
             yield Points([self.place(rated)], "hollow", 8, fact=fact)
         if self.study.plain.peak > self.x.last:
             text = text_of("plain_point", bytes=three_digits(self.study.plain.peak))
-            yield Label(text, [(self.x.last, 0, "end", -4.0, -6.0), (self.x.last, 0, "end", -4.0, 16.0)],
-                        11, chip=True)  # fmt: skip
+            spots = [(self.x.last, 0.0, "end", -4.0, dy) for dy in (-6.0, 16.0)]
+            yield Label(text, spots, 11, chip=True)
 
     def _now(self) -> Iterator[Mark]:
         """Yield the point of the choice with its name."""
@@ -378,7 +387,11 @@ class PlaneChart:
             yield Line(corners, width=2.6)
         x, y = corners[0]
         text = text_of("exact_line" if self.study.optimum.exact else "found_line")
-        places = [(x, y, "start", 6.0, -8.0), (x, y, "middle", 0.0, -8.0), (x, y, "start", 10.0, -22.0)]
+        places = [
+            (x, y, "start", 6.0, -8.0),
+            (x, y, "middle", 0.0, -8.0),
+            (x, y, "start", 10.0, -22.0),
+        ]
         yield Label(text, places, 11, chip=True)
 
     def _best(self) -> Iterator[Mark]:
@@ -404,4 +417,3 @@ class PlaneChart:
         yield Rule(x=at, span=(own_y, y), look="rule", width=1.6)
         text = text_of("distance", points=f"{self.study.points:.1f}")
         yield Label(text, [(at, (own_y + y) / 2, "end", -7.0, 5.0)], 14, bold=True, kept=True)
-

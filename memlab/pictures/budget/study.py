@@ -11,9 +11,8 @@ from memlab.measure.budget.board import BlockState, Board, Choice, RatedChoice, 
 from memlab.measure.budget.rounding import IMAGES, PARTS, TEXT, recorded
 from memlab.measure.budget.search import Optimum, Search
 from memlab.measure.budget.windows import BlockCost
-from memlab.pictures.values.number_text import figure
+from memlab.pictures.values.number_text import figure, three_digits
 from memlab.pictures.values.number_text import share as percent
-from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.study import Study
 from memlab.techniques.registry import find
 
@@ -192,8 +191,8 @@ class BudgetStudy(Study):
     def result(self) -> str:
         """Sentence on what the techniques of the choice change in the result, with the shares that
         were measured on a small network."""
-        names = [str(switch) for switch in Switch
-                 if switch in self.choice.switches and not find(TECHNIQUES[switch]).exact]  # fmt: skip
+        on = (switch for switch in Switch if switch in self.choice.switches)
+        names = [str(switch) for switch in on if not find(TECHNIQUES[switch]).exact]
         names += [PARTS] if self.choice.parts > 1 else []
         if not names:
             return text_of("result.same")
@@ -213,9 +212,10 @@ class BudgetStudy(Study):
     def exactly(self) -> str:
         """Sentence with the exact bytes: ``'6,129,842,800 B of 6,000,000,000 B: ...'``."""
         key = "exactly.over" if self.over > 0 else "exactly.fits"
-        return text_of(key, peak=units.exact(self.peak), budget=units.exact(self.budget),
-                       over=units.exact(abs(self.over)), time=signed(self.slower),
-                       host=units.exact(self.rated.host), plain=units.exact(self.plain.peak))  # fmt: skip
+        nbytes = {"peak": self.peak, "budget": self.budget, "over": abs(self.over),
+                  "host": self.rated.host, "plain": self.plain.peak}  # fmt: skip
+        exact = {name: units.exact(amount) for name, amount in nbytes.items()}
+        return text_of(key, time=signed(self.slower), **exact)
 
     def time(self, rated: RatedChoice) -> str:
         """Return the time of a choice in words: ``'23 % more time than plain'``."""
@@ -260,8 +260,8 @@ class BudgetStudy(Study):
         for switch in self.board.level.switches:
             on = "on" if switch in self.choice.switches else "off"
             result = "same" if find(TECHNIQUES[switch]).exact else "rounds"
-            lines.append(text_of("switch.line", name=switch_name(switch), on=text_of(f"switch.{on}"),
-                                 result=text_of(f"switch.{result}")))  # fmt: skip
+            words = {"on": text_of(f"switch.{on}"), "result": text_of(f"switch.{result}")}
+            lines.append(text_of("switch.line", name=switch_name(switch), **words))
         return lines
 
     def try_lines(self) -> list[str]:

@@ -78,8 +78,10 @@ class BudgetBoard(View[BudgetStudy]):
     positional = ("level", "choice")
     picture_keys = KEYS
 
-    level = Select(NUMBERS, doc="1: ResNet-50 with 256 images; 2: a small GPT; 3: one that is drawn",
-                   code="plain")  # fmt: skip
+    level = Select(
+        NUMBERS, code="plain",
+        doc="1: ResNet-50 with 256 images; 2: a small GPT; 3: one that is drawn",
+    )  # fmt: skip
     seed = NumberBox(
         doc="what level 3 is drawn from, a whole number", default=0, least=0,
         when=lambda now: now.level == NUMBERS[-1],
@@ -96,7 +98,7 @@ class BudgetBoard(View[BudgetStudy]):
     blocks: Setting[str] = Setting(
         doc="a letter for each block: K for kept, A for made again, H for the host",
         default=lambda now: _letters(board_of(now).plain), argument=False, code="never",
-        follows=["level", "seed"], check=str,
+        follows=["level", "seed"],
     )  # fmt: skip
     choice: Setting[str] = Setting(
         doc="switches, parts and a letter for each block in one line, as ``view.choice`` has it",
@@ -196,7 +198,7 @@ class BudgetBoard(View[BudgetStudy]):
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name == "block":
-            return self._turned(now, int(value))
+            return self._next_state(now, int(value))
         if name == "undo":
             return self._undone(now)
         if name == "submit":
@@ -211,11 +213,11 @@ class BudgetBoard(View[BudgetStudy]):
         if key == "Enter":
             return now.replace(**self._submission(now))
         if key == "Space":
-            return self._turned(now, max(now.chosen, 0))
+            return self._next_state(now, max(now.chosen, 0))
         last = len(board_of(now).blocks) - 1
         return now.replace(chosen=min(max(now.chosen + ALONG[key], 0), last))
 
-    def _turned(self, now: State, number: int) -> State:
+    def _next_state(self, now: State, number: int) -> State:
         """Return the state in which a block has its next state."""
         board, choice = board_of(now), choice_of(now)
         if not 0 <= number < len(board.blocks):

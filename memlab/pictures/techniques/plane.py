@@ -1,5 +1,4 @@
-"""The plane of bytes and time: bytes to the right, extra time upwards, as lessons 08 and 11 have it.
-"""
+"""The plane of bytes and time of lessons 08 and 11: bytes to the right, extra time upwards."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ def percent_ticks(most: float, least: float = 0.0, first: int = PERCENTS[0]) -> 
 
 
 def staircase(points: Iterable[Place]) -> list[Place]:
-    """Return the corners of the line through the best of some points: with at most so many bytes, no
-    less time.
+    """Return the corners of the line through the best of some points: with at most so many bytes,
+    no less time.
 
     >>> staircase([(4, 0), (1, 9), (2, 9)])
     [(1, 9), (4, 9), (4, 0)]

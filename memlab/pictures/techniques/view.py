@@ -44,7 +44,6 @@ SHOWN = ("plain", "every", "cheap", "within", "chain")
 GUESSES = {"all": (1, 1), "more": (0.55, 1), "half": (0.45, 0.55), "less": (0, 0.45)}
 """Guesses of the lesson's card at the price of half of the saving, as parts of the price of
 all of it."""
-Place = tuple[float, float]
 
 
 class Techniques(View[Frontier]):
