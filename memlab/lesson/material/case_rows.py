@@ -81,9 +81,9 @@ class FastestThatFits:
         return search_of(LEVEL).board.step_of(optimum().rated.choice)
 
     def line(self) -> str:
-        """Return the line of code: ``'memlab.views.budget(1, choice="half AK").step'``."""
+        """Return the line of code: ``'memlab.views.budget(1, "half AK").step'``."""
         line = search_of(LEVEL).board.line(optimum().rated.choice)
-        return f'memlab.views.budget({LEVEL}, choice="{line}").step'
+        return f'memlab.views.budget({LEVEL}, "{line}").step'
 
 
 @dataclass(frozen=True, slots=True)

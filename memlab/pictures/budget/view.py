@@ -15,6 +15,7 @@ from memlab.pictures.budget.study import NEAR, BudgetStudy
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live.setting import Checkbox, NumberBox, Select, Setting, State, once
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.step.step import Step
 
 KEYS = ("ArrowLeft", "ArrowRight", "Space", "Enter", "KeyZ")
 ALONG = {"ArrowRight": 1, "ArrowLeft": -1}
@@ -127,6 +128,11 @@ class BudgetBoard(View[BudgetStudy]):
     def fits(self) -> bool:
         """True if the peak is within the budget."""
         return self.rows.fits
+
+    @property
+    def step(self) -> Step:
+        """Step of the choice, for one part of the batch: a plan, a clock and a run hold for it."""
+        return board_of(self.state).step_of(choice_of(self.state))
 
     def submit(self) -> None:
         """Submit the choice: the optimum and the distance to it appear.
