@@ -32,6 +32,8 @@ from memlab.measure.budget.windows import (
     windows_of,
 )
 
+CLOSE = 1e-9
+"""Seconds by which the clock and the sum of windows may differ: picoseconds are rounded."""
 Combination = tuple[frozenset[Switch], int]
 """Switches that are on, and parts of the batch."""
 
@@ -132,33 +134,36 @@ class Search:
         Raises:
             InputError: no choice of the board fits.
         """
-        best, bound, additive = None, inf, True
+        room = budget
+        while True:
+            seconds, choice, bound = self._added_up(room, budget)
+            rated = self.board.rated(choice)
+            if rated.peak <= budget:
+                break
+            room -= rated.peak - budget  # windows that add up never come here
+        agrees = room == budget and abs(rated.seconds - seconds) < CLOSE
+        if not (agrees and all(windows.additive for windows in self._windows.values())):
+            return Optimum(rated, self.floor, False, self.planned)
+        return Optimum(rated, min(bound, rated.seconds), bound == inf, self.planned)
+
+    def _added_up(self, room: int, budget: int) -> tuple[float, Choice, float]:
+        """Return the fastest choice that windows say fits into ``room`` bytes: its seconds, the
+        choice, and the least seconds of the combinations that were not read."""
+        best: tuple[float, Choice] | None = None
+        bound = inf
         for number, combination in enumerate(self.combinations):
             least = self.least(combination)
             if best is not None and least >= best[0]:
                 break
-            if self.board.level.reads is not None and number >= self.board.level.reads:
+            if number == self.board.level.reads:
                 bound = least
                 break
-            windows = self.windows(combination)
-            additive &= windows.additive
-            path = fastest(windows, budget)
+            path = fastest(self.windows(combination), room)
             if path and (best is None or path.picoseconds / PICO < best[0]):
-                choice = Choice(*combination, path.states)
-                best = path.picoseconds / PICO, choice
+                best = path.picoseconds / PICO, Choice(*combination, path.states)
         if best is None:
             raise self._refusal(budget)
-        return self._checked(*best, budget, bound, additive)
-
-    def _checked(
-        self, seconds: float, choice: Choice, budget: int, bound: float, additive: bool
-    ) -> Optimum:
-        """Return the choice by its own plan and clock, which have the last word."""
-        rated = self.board.rated(choice)
-        agrees = rated.peak <= budget and abs(rated.seconds - seconds) < 1e-9
-        proven = additive and agrees and bound is inf
-        least = min(bound, rated.seconds) if additive and agrees else self.floor
-        return Optimum(rated, least, proven, self.planned + 1)
+        return *best, bound
 
     @property
     def floor(self) -> float:

@@ -280,7 +280,8 @@ class BoardCharts:
         high = -(DOWN_PIXELS + 10 + BOX + 3)
         for number, block in enumerate(self.study.board.blocks):
             left, right = self.places[number], self.places[number] + 1
-            fact = Fact(block.name, more=self.study.block_fact(number))
+            name = f"{block.stage}, {block.name}" if self._staged else block.stage
+            fact = Fact(name, more=self.study.block_fact(number))
             yield Rect(left, right, high, UP_PIXELS, "target", fact=fact, send=("block", number))
             if number == self.chosen:
                 yield Rect(left, right, high, UP_PIXELS, "rule thin", radius=3)
@@ -362,7 +363,7 @@ class PlaneChart:
             yield Points([self.place(rated)], "hollow", 8, fact=fact)
         if self.study.plain.peak > self.x.last:
             text = text_of("plain_point", bytes=three_digits(self.study.plain.peak))
-            spots = [(self.x.last, 0.0, "end", -4.0, dy) for dy in (-6.0, 16.0)]
+            spots = [(self.x.last, 0.0, "end", -6.0, dy) for dy in (-12.0, 22.0, -26.0, 36.0)]
             yield Label(text, spots, 11, chip=True)
 
     def _now(self) -> Iterator[Mark]:

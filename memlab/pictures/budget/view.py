@@ -68,7 +68,10 @@ class BudgetBoard(View[BudgetStudy]):
     """Board on which techniques are combined, block by block, until a training step fits into a
     budget; after Submit the fastest of all choices appears.
 
-    ``view.choice`` is the whole choice in one line, ``view.submit()`` does what its button does.
+    ``view.choice`` is the whole choice in one line, which a colleague can read back: the switches
+    that are on (``half``, ``eight``, ``cheap``, ``place``), ``parts=2`` where the batch is in
+    parts, and a letter for each block: K for kept, A for made again, H for the host.
+    ``view.submit()`` does what its button does, ``view.run()`` runs the choice on this machine.
 
     >>> view = memlab.views.budget(1, "half place AAA-AAAA-AKKKKK-KKK")
     >>> view.peak, view.fits

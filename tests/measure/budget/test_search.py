@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from memlab.errors import InputError
-from memlab.measure.budget.board import Choice, RatedChoice, Switch
+from memlab.measure.budget.board import BlockState, Board, Choice, RatedChoice, Switch
 from memlab.measure.budget.levels import search_of
 from memlab.measure.budget.search import Search
 from memlab.measure.budget.windows import sequences, windows_of
@@ -105,6 +106,18 @@ def test_windows_that_disagree_make_no_exact_optimum() -> None:
     optimum = small.within(10**12)
     assert not optimum.exact
     assert optimum.bound <= optimum.rated.seconds
+
+
+@pytest.mark.parametrize("percent", [40, 60, 80])
+def test_where_windows_do_not_add_up_the_choice_fits_all_the_same(percent: int) -> None:
+    """A text on the host: without a convolution a map comes back in any block behind its own."""
+    text = LEVELS["text"]
+    hosts = Search(Board(replace(text, states=(BlockState.KEPT, BlockState.HOST), parts=(1,))))
+    plain = hosts.board.rated(hosts.board.plain)
+    optimum = hosts.within(plain.peak * percent // 100)
+    assert optimum.rated.peak <= plain.peak * percent // 100
+    assert optimum.bound <= optimum.rated.seconds
+    assert optimum.exact == all(windows.additive for windows in hosts._windows.values())
 
 
 def test_a_search_that_is_cut_names_its_bound_and_its_gap() -> None:
