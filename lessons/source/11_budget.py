@@ -6,7 +6,7 @@
 # %%
 from memlab import lesson, views
 
-views.memory("resnet50", 256, budgets=("6 GB",), free=False, height=160, only=("batch",))
+views.memory("resnet50", 256, only=["batch"], budgets=["6 GB"], free=False, largest=256, height=160)
 
 # %% [markdown]
 # One training step of ResNet-50 with 256 images, and a budget of 6 GB: half of a card of 12 GB.
@@ -57,9 +57,9 @@ lesson.predict("11.in_place").guess("less").revise("more").reveal()
 import memlab
 
 step = memlab.training_step(memlab.zoo.resnet50(), "momentum")
-again = memlab.recompute(step, "chain", batch=256)
-both = memlab.offload(again, "all")
-print(f"{memlab.plan(both).peak(256):,} B")
+step = memlab.recompute(step, "chain", batch=256)
+step = memlab.offload(step, "all")
+print(f"{memlab.plan(step).peak(256):,} B")
 
 # %%
 lesson.change("11.order")

@@ -8,6 +8,8 @@ from memlab.course.reveals import BARE, reveal
 from memlab.lesson.card_question import Attempt
 from memlab.pictures.memory.view import Memory, memory
 
+HEIGHT = 240
+"""Pixels of the mountain, so that both memories stand on the screen of a laptop."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "chain": {"recompute": "chain"},
     "every": {"recompute": "every", "k": 1},
@@ -27,7 +29,7 @@ def under(turn: Attempt, *names: str) -> Memory:
         settings |= SETTINGS[name]
     offered = tuple(name for name in settings if name != "k")
     n = turn.numbers
-    return memory(n["network"], n["batch"], **settings, only=offered, **BARE)
+    return memory(n["network"], n["batch"], **settings, height=HEIGHT, only=offered, **BARE)
 
 
 @reveal("11.both")
