@@ -400,6 +400,11 @@ def _alone(a: Arguments, table: str, pair: Pair) -> int:
     return sum(int(a[table][number][number]) for number in pair)
 
 
+def _alone_that_fit(a: Arguments) -> list[Pair]:
+    """Techniques but the first that fit alone, each as a pair with itself."""
+    return [(n, n) for n in range(1, len(a["peak"])) if a["peak"][n][n] <= a["budget"]]
+
+
 _PAIR_SLIPS: dict[str, Slip] = {
     "fewest_bytes": _chosen(lambda a: min(fitting(a), key=lambda p: a["peak"][p[0]][p[1]])),
     "added_time": _chosen(lambda a: min(fitting(a), key=lambda p: _alone(a, "time", p))),
@@ -410,6 +415,7 @@ _PAIR_TRAPS: dict[str, Slip] = {
     "below": lambda truth, a: _least_time(
         a, [(i, j) for i, j in pairs(a) if a["peak"][i][j] < a["budget"]]
     ),
+    "one_alone": lambda truth, a: _least_time(a, [*fitting(a), *_alone_that_fit(a)]),
     "last_that_fits": _chosen(lambda a: fitting(a)[-1]),
     "bytes_alone": _chosen(lambda a: min(fitting(a), key=lambda p: _alone(a, "peak", p))),
     "bytes_times_time": _chosen(
