@@ -361,6 +361,11 @@ class PlaneChart:
             fact = Fact(board.line(rated.choice), nbytes=rated.peak,
                         more=signed(board.slower(rated)))  # fmt: skip
             yield Points([self.place(rated)], "hollow", 8, fact=fact)
+            x, y = self.place(rated)
+            spots = [(min(x, self.x.last), y, side, dx, dy) for dy in (4.0, 18.0, -12.0)
+                     for side, dx in (("end", -9.0), ("start", 9.0))]  # fmt: skip
+            if name := self.study.try_name(rated.choice):
+                yield Label(name, spots, 11, chip=True)
         if self.study.plain.peak > self.x.last:
             text = text_of("plain_point", bytes=three_digits(self.study.plain.peak))
             spots = [(self.x.last, 0.0, "end", -6.0, dy) for dy in (-12.0, 22.0, -26.0, 36.0)]

@@ -264,6 +264,16 @@ class BudgetStudy(Study):
             lines.append(text_of("switch.line", name=switch_name(switch), **words))
         return lines
 
+    def try_name(self, choice: Choice) -> str:
+        """Return the name of a choice that was tried, where its blocks are all alike: ``'all blocks
+        made again'``, or its only switch; empty for any other."""
+        states = {*choice.states}
+        if states == {BlockState.KEPT} and choice.parts == 1 and len(choice.switches) == 1:
+            return self._names(choice.switches)
+        if len(states) == 1 and BlockState.KEPT not in states:
+            return text_of("all_blocks", state=state_name(*states))
+        return ""
+
     def try_lines(self) -> list[str]:
         """Return a line for each choice that was tried: its line, bytes and time."""
         rated = [self.board.rated(choice) for choice in self.tries]
