@@ -53,6 +53,7 @@ BENCHMARKS: Mapping[str, Benchmark] = Benchmarks({
     "walk": "benchmarks.functions_walked",
     "gpu": "benchmarks.gpu",
     "cards": "benchmarks.cards",
+    "budget": "benchmarks.budget",
 })  # fmt: skip
 
 PLOTTED = ("im2col", "convolution", "convolution-resnet50")

@@ -32,7 +32,7 @@ TITLE = re.compile(r"\d\d |Appendix: ")
 
 @dataclass(frozen=True)
 class Row:
-    """One sentence of a text: the cell that answers it, or the lesson that will."""
+    """One sentence of a text, and the cell that answers it."""
 
     text: str
     says: str
@@ -40,7 +40,6 @@ class Row:
     cell: str = ""
     claims: tuple[str, ...] = ()
     found: str = ""
-    comes: str = ""
 
 
 class ReadingError(Exception):
@@ -120,9 +119,7 @@ def _line(lessons: Path, row: Row) -> str:
 
 
 def _where(lessons: Path, row: Row) -> str:
-    """The notebook, the heading above the cell and a piece of it, or the lesson that will be."""
-    if row.comes:
-        return f"{row.comes}, to come"
+    """The notebook, the heading above the cell and a piece of it."""
     above = heading(lessons, row)
     part = "" if TITLE.match(above) else f"{above} "
     piece = row.cell.partition("\n")[0].strip("`")

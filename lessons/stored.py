@@ -28,8 +28,9 @@ FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
 PLANNED, FIXED = "planned-seconds", "pytorch-recorded"
 """The tag of a cell whose seconds, and the GB/s that they are of, the clock plans for a card, and
 that of one whose figures of PyTorch were recorded: they are the same on every machine."""
-SECONDS, TORCH = r"\d (?:s|ms|µs|seconds?|GB/s)\b", r"\b(?:PyTorch|oneDNN)\b"
-OTHERS = rf"\bper second, in billions\b|\bless time\b(?! \(planned\))|\bthreads\b|{FREE.pattern}"
+SECONDS = r"\d (?:s|ms|µs|seconds?|GB/s)\b|\bless time\b(?! \(planned\))"
+TORCH = r"\b(?:PyTorch|oneDNN)\b"
+OTHERS = rf"\bper second, in billions\b|\bthreads\b|{FREE.pattern}"
 VARIES = re.compile(f"{SECONDS}|{TORCH}|{OTHERS}", re.IGNORECASE)
 OWN = re.compile(rf"{VARIES.pattern}|\bcache\b", re.IGNORECASE)
 BYTES = re.compile(r"\d (?:[kMGT]i?)?B\b(?!/s)")

@@ -144,4 +144,4 @@ lesson.predict("10.case").guess("same").reveal()
 # - Buffers hide what is shorter than a step, and make no single part faster.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), or
-# [12 Your own model](12_own_model.ipynb) if you come from lesson 09.
+# [11 Fit the budget](11_budget.ipynb) if you come from lesson 09.

@@ -20,7 +20,6 @@ from memlab.lesson.material.case_rows import (
     BESIDE,
     CARDS,
     IMAGES,
-    LATER,
     LESSONS,
     OTHER,
     ROWS,
@@ -65,6 +64,8 @@ SEEN = 4
 TWICE = 100
 """Most percent of added time that a bar has room for; a longer bar is torn, and its figure stands
 in the title alone."""
+LAST = "10"
+"""Lesson that is shown where none is named: the last one whose row needs no search."""
 FAINT, OWN = Paint("currentColor", 0.05), Paint("currentColor", 0.38)
 """The card; the bar of the own row where bars are images."""
 BYTES, FITS = SHOWN = "bytes", "images"
@@ -125,7 +126,7 @@ class CourseCase:
 
     def place(self, lesson: str) -> str:
         """Reason why a row is not drawn: ``'Predict it first in lesson 08.'``."""
-        return text_of("place.later" if lesson in LATER else "place.first", lesson=lesson)
+        return text_of("place", lesson=lesson)
 
     # -- sentences
 
@@ -147,7 +148,8 @@ class CourseCase:
             case_row.technique.beside for case_row in self.rows.values() if self.outline(case_row)
         ]
         name = text_of(f"technique.{dashed[0]}") if dashed else ""
-        marks = {"few": True, "freed": len(self.rows) > 2, "before": in_bytes and bool(dashed),
+        marks = {"few": True, "freed": len(self.rows) > 2, "together": "11" in self.rows,
+                 "before": in_bytes and bool(dashed),
                  "again": in_bytes and "08" in self.rows, "torn": "09" in self.rows}  # fmt: skip
         values = {"name": name, "machine": machine_name()}
         return " ".join(text_of(f"note.{key}", **values) for key, shown in marks.items() if shown)
@@ -330,8 +332,8 @@ class OneCase(View[CourseCase]):
     picture_keys = ("KeyB",)
 
     lesson = Setting(
-        doc="the lesson whose row is its own, from ``'00'`` to ``'10'``; ``'01'`` has none",
-        default=LESSONS[-1],
+        doc="the lesson whose row is its own, from ``'00'`` to ``'11'``; ``'01'`` has none",
+        default=LAST,
         check=lambda given: known("lesson", given, LESSONS),
         fixed=True,
         code="plain",

@@ -59,6 +59,7 @@ MOVES = {
     "08": ("k", "budget"),
     "09": (),
     "10": ("batch",),
+    "11": ("batch",),
     "12": ("batch",),
 }
 """Settings of live views in each lesson: the memory shown follows them."""

@@ -128,6 +128,36 @@ def lives(chance: Random) -> Arguments:
     return {"blocks": blocks}
 
 
+def composed(chance: Random) -> Arguments:
+    feature_maps = maps(chance)["maps"]
+    places = range(len(feature_maps) - 1)
+    return {
+        "maps": feature_maps,
+        "kept": sorted(chance.sample(places, chance.randint(0, len(places)))),
+    }
+
+
+def pairs(chance: Random) -> Arguments:
+    """Tables of pairs, some of which are refused; at least one of them fits."""
+    count, numbers = chance.randint(2, 6), (chance.randint(1, 20), chance.randint(1, 20))
+    tables: dict[str, list[list[int | None]]] = {}
+    refused = {frozenset(chance.sample(range(count), 2)) for _ in range(chance.randrange(count))}
+    refused.discard(frozenset({0, 1}))
+    for name, most in zip(("peak", "time"), numbers, strict=True):
+        cells = {
+            frozenset({i, j}): chance.randint(1, 10 * most)
+            for i in range(count)
+            for j in range(count)
+        }
+        tables[name] = [
+            [None if {i, j} in refused else cells[frozenset({i, j})] for j in range(count)]
+            for i in range(count)
+        ]
+    least = tables["peak"][0][1]
+    assert least is not None
+    return {**tables, "budget": least + chance.choice((0, 0, chance.randint(0, 100)))}
+
+
 ANY: dict[str, Callable[[Random], Arguments]] = {
     "00.images_that_fit": lambda chance: {
         "card": chance.randint(1, 200),
@@ -151,5 +181,7 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "09.offloaded": lambda chance: lesson_09.drawn(chance, chance.randint(1, 6)),
     "10.finished": durations,
     "10.means": pictures,
+    "11.composed": composed,
+    "11.cheapest_pair": pairs,
     "12.late": lives,
 }

@@ -139,6 +139,25 @@ def by_places(load, compute, places):
         yield busy
 
 
+def backwards(maps, kept):
+    """As backward goes: what is on the device at each operation, from the last map to the first."""
+    most, end = 0, len(maps)
+    for front in [*kept[::-1], -1]:
+        part = maps[front + 1 : end]
+        again = maps[front] if front >= 0 and end < len(maps) else 0
+        held = [sum(part[:n]) + again for n in range(len(part), 0, -1)]
+        most = max([most, *held, maps[front] if front >= 0 else 0])
+        end = front
+    return most, sum(maps[n] for n in kept)
+
+
+def by_time(peak, time, budget):
+    """From the fastest pair to the slowest: the first that fits."""
+    places = [(n // len(peak), n % len(peak)) for n in range(len(peak) ** 2)]
+    there = [(time[i][j], i, j) for i, j in places if i != j and time[i][j] is not None]
+    return next([i, j] for _, i, j in sorted(there) if peak[i][j] <= budget)
+
+
 def with_names(images, batch):
     """A new array each time: the old one lives until its name has another."""
     means = []
@@ -237,6 +256,12 @@ RIGHT: dict[str, Answers] = {
         "list": lambda **a: np.array(list(by_places(**a))),
     },
     "10.means": {"names": with_names},
+    "11.composed": {"backwards": backwards, "array": lambda **a: np.array(backwards(**a))},
+    "11.cheapest_pair": {
+        "sorted": by_time,
+        "set": lambda **a: set(by_time(**a)),
+        "array": lambda **a: np.array(by_time(**a)[::-1], int),
+    },
     "12.late": {
         "moments": lambda blocks: [held_most(blocks, 3), held_most(blocks, 2)],
         "array": lambda blocks: np.array([held_most(blocks, 3), held_most(blocks, 2)]),

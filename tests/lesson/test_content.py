@@ -48,6 +48,8 @@ LABELS = {
     },
     "07.address": {"onto", "above", "loss_same", "loss_other"},
     "10.slowest": {"worker", "workers"},
+    "11.both": {"first.chain", "first.every", "first.cheap", "first.half"},
+    "11.time": {"longer", "shorter"},
 }
 """What the bars of a question are called, where plan and measurement are no names for them; the
 sentences of which it says one."""

@@ -100,6 +100,12 @@ def gone(given: Any, case: Arguments) -> int:
     return lesson_09.counted(case, numbers)
 
 
+def of_pair(given: Any, case: Arguments) -> int:
+    score = tasks()["11.cheapest_pair"].score
+    assert score is not None
+    return score(given, case)
+
+
 def chosen(given: Any, count: int) -> list[int]:
     numbers = returned_values.read(given)
     assert numbers is not None
@@ -108,7 +114,7 @@ def chosen(given: Any, count: int) -> list[int]:
     return sorted({int(number) for number in numbers.flat})
 
 
-COUNTED = {"08.checkpoints": kept, "09.offloaded": gone}
+COUNTED = {"08.checkpoints": kept, "09.offloaded": gone, "11.cheapest_pair": of_pair}
 """What a choice is scored by, counted."""
 
 

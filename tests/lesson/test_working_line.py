@@ -130,6 +130,7 @@ def test_those_that_take_long_are_known():
         "01.my_step",
         "08.checkpoints",
         "09.offloaded",
+        "11.cheapest_pair",
     }
 
 

@@ -197,6 +197,27 @@ def least_delay(maps, ways, link, room):
     return min(fit, key=lambda chosen: sum(delay(maps, ways, link, n) for n in chosen))
 
 
+def in_front(maps, kept):
+    """The bytes of each segment, and those of the checkpoint in front of it."""
+    between, before = parts_of(maps, kept)
+    return [
+        (part, stored[-1] if stored else 0) for part, stored in zip(between, before, strict=True)
+    ]
+
+
+def stored(maps, kept):
+    """Bytes of all checkpoints."""
+    return sum(maps[n] for n in kept)
+
+
+def pairs_that_fit(peak, budget):
+    """Pairs of two techniques that are not refused and fit."""
+    numbers = range(len(peak))
+    return [
+        (i, j) for i in numbers for j in numbers[i + 1 :] if peak[i][j] and peak[i][j] <= budget
+    ]
+
+
 def ends(load, compute, places, *, early=False, queue=True, what="done"):
     """The exercise ``finished``, with one part replaced."""
     loaded: list[int] = []
@@ -470,6 +491,42 @@ ZOO: dict[str, dict[str, Any]] = {
         "no_rest": lambda images, batch: of_parts(images, batch, rest=False),
         "each": lambda images, batch: [image.mean() / 255 for image in images],
         "all": lambda images, batch: [images.mean() / 255],
+    },
+    "11.composed": {
+        "recompute_alone": lambda maps, kept: [max(waiting(maps, kept)), stored(maps, kept)],
+        "offload_alone": lambda maps, kept: [max(maps), sum(maps[:-1])],
+        "segment_alone": lambda maps, kept: [
+            max(part for part, _ in in_front(maps, kept)),
+            stored(maps, kept),
+        ],
+        "last_back": lambda maps, kept: [
+            max(part + front for part, front in in_front(maps, kept)),
+            stored(maps, kept),
+        ],
+        "one_on_host": lambda maps, kept: [
+            max(
+                *(part + front for part, front in in_front(maps, kept)[:-1]),
+                *in_front(maps, kept)[-1],
+                0,
+            ),
+            max([maps[n] for n in kept], default=0),
+        ],
+        "added": lambda maps, kept: [
+            max(waiting(maps, kept)) - stored(maps, kept),
+            stored(maps, kept),
+        ],
+    },
+    "11.cheapest_pair": {
+        "fewest_bytes": lambda peak, time, budget: min(
+            pairs_that_fit(peak, budget), key=lambda pair: peak[pair[0]][pair[1]]
+        ),
+        "added_time": lambda peak, time, budget: min(
+            pairs_that_fit(peak, budget), key=lambda pair: sum(time[n][n] for n in pair)
+        ),
+        "first_that_fits": lambda peak, time, budget: pairs_that_fit(peak, budget)[0],
+        "nearest": lambda peak, time, budget: max(
+            pairs_that_fit(peak, budget), key=lambda pair: peak[pair[0]][pair[1]]
+        ),
     },
     "12.late": {
         "sum": lambda blocks: 2 * [sum(block[0] for block in blocks)],

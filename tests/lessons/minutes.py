@@ -30,11 +30,12 @@ LINE, PRINTED = 5 / 60, 3 / 60
 """Minutes for a line of code, and for one that is printed."""
 ASKED = {Purpose.PREDICT: 2.5 + 1, Purpose.RECALL: 1.0, Purpose.CHANGE: 2.0}
 """Minutes for a question; a prediction has a minute for its revision."""
-VIEW, EXERCISE = 1.5, 7.0
-"""Minutes for a cell with a view, and for an exercise to do."""
+VIEW, BOARD, EXERCISE = 1.5, 5.0, 7.0
+"""Minutes for a cell with a view, for one with the board of a puzzle, and for an exercise to do."""
 UNKNOWN = 100.0
 """Seconds of a lesson whose run was not timed: as long as one may take."""
-LOOKED = re.compile(r"\bviews\.\w+\(")
+LOOKED = re.compile(r"\bviews\.(?!budget\()\w+\(")
+PLAYED = re.compile(r"\bviews\.budget\(")
 QUIET = re.compile(r"\blesson\.(?:exercise|predict|recall|change)\(|\.(?:check|show|reveal)\(")
 """Cells whose text is read as a part of a question or an exercise."""
 
@@ -49,6 +50,7 @@ class Estimate:
     printed: int
     parts: Counter[str]
     views: int
+    boards: int
     exercises: int
     seconds: float
 
@@ -56,7 +58,7 @@ class Estimate:
     def minutes(self) -> float:
         read = (self.prose + self.told) / READ + LINE * self.code + PRINTED * self.printed
         asked = sum(ASKED[Purpose(part)] * count for part, count in self.parts.items())
-        done = VIEW * self.views + EXERCISE * self.exercises
+        done = VIEW * self.views + BOARD * self.boards + EXERCISE * self.exercises
         return read + asked + done + self.seconds / 60
 
 
@@ -85,6 +87,7 @@ def estimate(lesson: Lesson) -> Estimate:
         printed=sum(printed(cell) for cell in lesson.solved["cells"]),
         parts=Counter(part for cell in code if (part := asks(cell))),
         views=sum(bool(LOOKED.search(cell.source)) or has_picture(cell) for cell in code),
+        boards=sum(bool(PLAYED.search(cell.source)) for cell in code),
         exercises=sum(build.STUB in cell.metadata.tags for cell in code),
         seconds=timed().get(lesson.name, UNKNOWN),
     )
@@ -125,7 +128,7 @@ def timed() -> dict[str, float]:
 
 
 HEADS = ("lesson", "head", "minutes", "words", "told", "code", "printed", "predict", "recall",
-         "change", "views", "to do", "seconds")  # fmt: skip
+         "change", "views", "boards", "to do", "seconds")  # fmt: skip
 
 
 def main(names: list[str]) -> int:
@@ -149,6 +152,7 @@ def main(names: list[str]) -> int:
             estimated.printed,
             *asked,
             estimated.views,
+            estimated.boards,
             estimated.exercises,
         ]
         print(*(f"{cell!s:>8}" for cell in [*cells, f"{estimated.seconds:.0f}"]), sep=" ")

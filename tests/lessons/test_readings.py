@@ -1,4 +1,4 @@
-"""The readings: every sentence of the texts leads to the cell that answers it, or to what comes."""
+"""The readings: every sentence of the texts leads to the cell that answers it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,10 @@ def test_no_sentence_is_lost_and_each_is_of_a_text() -> None:
     assert {row.text for row in ROWS} == set(readings.texts(build.LESSONS))
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if not row.comes], ids=lambda row: row.says)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says)
 def test_a_row_names_one_cell_of_a_notebook(row: Row) -> None:
     assert readings.heading(build.LESSONS, row)
     assert readings.outcome(row), "it says what comes out"
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if row.comes], ids=lambda row: row.says)
-def test_what_comes_is_a_lesson_that_the_readme_announces(row: Row) -> None:
-    assert not row.page
-    assert not row.cell
-    readme = (build.LESSONS.parent / "README.md").read_text(encoding="utf-8")
-    assert f"| {row.comes} |" in readme
-    assert not list(build.LESSONS.glob(f"{row.comes[:2]}_*.ipynb"))
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.claims], ids=lambda row: row.says)

@@ -17,6 +17,7 @@ from memlab.lesson.card_question import topics
 from memlab.lesson.material.case_rows import LESSONS
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
+from memlab.pictures.budget.view import BudgetBoard
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live.view import View
 from tests.pictures import measurements
@@ -467,6 +468,35 @@ for _name, _make in MAPS.items():
 
 
 # -- the waves of recomputation -------------------------------------------------------------------
+
+
+def _submitted(level: int, choice: str, seed: int = 0) -> BudgetBoard:
+    """The board of the budget after Submit."""
+    view = views.budget(level, choice, seed=seed)
+    view.submit()
+    return view
+
+
+@case("budget", "by default")
+def _budget() -> Any:
+    return views.budget()
+
+
+@case("budget", "trying")
+def _budget_trying() -> Any:
+    view = views.budget()
+    for line in ("half KKK-KKKK-KKKKKK-KKK", "half AAA-AAAA-AAAAAA-AAA"):
+        view.choice = line
+    view.choice = "half place AAA-AAAA-KKKKKK-KKH"
+    return view
+
+
+CASES["budget"] |= {
+    "submitted": lambda: _submitted(1, "half place AAA-AAAA-AKKKKK-KHK"),
+    "the optimum": lambda: _submitted(1, "half cheap place AAK-AAKK-AKKKKK-KHK"),
+    "a text": lambda: _submitted(2, "half eight place parts=2 AAAAAK"),
+    "drawn, cut": lambda: _submitted(3, "half cheap place " + 33 * "A", 1),
+}
 
 
 @case("recompute", "a U, all numbers")

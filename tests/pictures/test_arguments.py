@@ -62,6 +62,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.planned_and_measured: {"run": None},
     views.precision: {"what": "mnist_cnn"},
     views.offload: {"network": "mnist_cnn", "batch": 8},
+    views.budget: {"level": 2},
     views.idle: {"network": "mnist_cnn", "batch": 8},
     views.remedies: {"network": "mnist_cnn", "batch": 8},
     views.reuse: {"network": "mnist_cnn", "batch": 8},

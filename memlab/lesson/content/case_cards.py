@@ -22,6 +22,7 @@ from memlab.lesson.material.case_rows import (
     HALVES,
     IMAGES,
     LANES,
+    LEVEL,
     MACHINE,
     TECHNIQUES,
     CaseRow,
@@ -31,6 +32,9 @@ from memlab.lesson.material.case_rows import (
     row,
 )
 from memlab.lesson.misconceptions import Mistake, rounded
+from memlab.measure.budget.board import Switch
+from memlab.measure.budget.levels import search_of
+from memlab.measure.budget.search import least_peak
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
 from memlab.techniques.in_place import in_place
@@ -244,6 +248,29 @@ def moved_away(n: Numbers) -> Truth:
         Mistake("floor_alone", Fraction(before.peak, _floor(own))),
     )
     return _times("09", *causes)
+
+
+_TOGETHER = ("more", "same", "quarter", "third")
+
+
+@case_card("11.case", AnswerKind.CHOICE, options=_TOGETHER, seconds=8,
+           gives=("a quarter less", "a quarter of the time"))  # fmt: skip
+def together(n: Numbers) -> Truth:
+    """Answer of 11.case: the time of the fastest choice that fits half of the card."""
+    own, half = row("11"), row("06")
+    extras = {"more": row("08").extra, "same": 0.0, "quarter": -25.0, "third": half.extra}
+    return _choice(
+        "11", _nearest(extras, own.extra), alone=half.time_size,
+        points=f"{own.extra - half.extra:.0f}", half_peak=three_digits(half.peak),
+        least=three_digits(_least_in_32_bits()),
+    )  # fmt: skip
+
+
+def _least_in_32_bits() -> int:
+    """Return the fewest bytes of a choice on the board that leaves every value in fp32."""
+    search = search_of(LEVEL)
+    exact = (one for one in search.combinations if Switch.HALF not in one[0])
+    return min(least_peak(search.windows(combination)) for combination in exact)
 
 
 _TIMES = {"slower": "twice", "same": "same", "faster": "half"}

@@ -2,8 +2,9 @@
 technique of each lesson.
 
 Each technique is applied to this one step alone, so that every row shows the bytes that it saves by
-itself. In all rows but the first, each array is freed after its last reader. Rows are planned, and
-their time is that of one card.
+itself; the last row has several of them together, as the board of lesson 11 puts them. In all rows
+but the first, each array is freed after its last reader. Rows are planned, and their time is that
+of one card.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 from memlab import hardware, strings, units
 from memlab.assemble.step import training_step
 from memlab.clocks import streams
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
+from memlab.measure.budget.levels import search_of
+from memlab.measure.budget.search import Optimum
 from memlab.networks import zoo
 from memlab.pictures.mountain.stack_parts import STACK, StackPart
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.techniques import application_order
-from memlab.techniques.registry import Applied, applied
+from memlab.techniques.registry import applied
 
 IMAGES = 256
 """The mini-batch of the paper (He et al. 2015, arXiv 1512.03385, section 3.4)."""
@@ -50,17 +54,50 @@ def text_of(key: str, **values: object) -> str:
 # -- techniques, by the lesson that teaches them ---------------------------------------------------
 
 
+class Rewrite(Protocol):
+    """What makes the step of a row of the plain step, and the line of code that does it."""
+
+    def __call__(self, step: Step) -> Step: ...
+    def line(self) -> str: ...
+
+
+LEVEL = 1
+"""Level of the board whose step is the case: half of the first card."""
+
+
+@cache
+def optimum() -> Optimum:
+    """Return the fastest choice that fits the budget of the board with the case: a search of some
+    seconds."""
+    search = search_of(LEVEL)
+    return search.within(search.board.level.budget)
+
+
+class FastestThatFits:
+    """The techniques of the fastest choice on the board with the case, all together."""
+
+    def __call__(self, step: Step) -> Step:
+        """Return the step of this choice; ``step`` is the plain one, which the board has too."""
+        return search_of(LEVEL).board.step_of(optimum().rated.choice)
+
+    def line(self) -> str:
+        """Return the line of code: ``'memlab.views.budget(1, "half AK").step'``."""
+        line = search_of(LEVEL).board.line(optimum().rated.choice)
+        return f'memlab.views.budget({LEVEL}, "{line}").step'
+
+
 @dataclass(frozen=True, slots=True)
 class CaseTechnique:
     """Technique of a lesson, applied to the plain step of the case.
 
     ``made_by`` returns the technique for a batch; None leaves the step plain. ``beside`` is the
     lesson whose row its bytes are compared with. The mini-batch has ``images``, which go through
-    the network in ``parts``. ``runs`` is False for a technique without a kernel on a processor.
+    the network in ``parts``. ``runs`` is False for what does not run small: a technique without a
+    kernel on a processor, and a choice for the blocks of this one network.
     """
 
     lesson: str
-    made_by: Callable[[int], Applied] | None = None
+    made_by: Callable[[int], Rewrite] | None = None
     beside: str = "02"
     result: str = SAME
     images: int = IMAGES
@@ -97,6 +134,7 @@ TECHNIQUES = {
         ),
         CaseTechnique("09", lambda _: applied("offload", "all")),
         CaseTechnique("10", lambda _: applied("accumulate", HALVES), result=NORM, parts=HALVES),
+        CaseTechnique("11", lambda _: FastestThatFits(), result=ROUNDED, runs=False),
     )
 }
 """Techniques by lesson."""
@@ -104,16 +142,17 @@ ROWS = ("00", "02", "07", "06", "08", "09", "11")
 """The lessons of the rows from top to bottom, in the order of the course; each has its place."""
 BESIDE = ("03", "04", "05", "10")
 """Lessons whose row comes last, in their own picture alone."""
-LATER = ("11",)
-"""Lessons that are not there yet."""
 LESSONS = tuple(sorted(TECHNIQUES))
 """Lessons with a row; each asks for it with its card ``NN.case``."""
-_NEEDED = {"00": ("00",), "08": ("00", "02", "07", "08"), "09": ("00", "02", "07", "08", "09")}
+_SPINE = ("00", "02", "07", "08", "09", "11")
+"""Lessons with a row, each of which needs those before it."""
 
 
 def lessons_needed(lesson: str) -> tuple[str, ...]:
     """Return a lesson and the earlier ones that it needs, as far as they have rows."""
-    return _NEEDED.get(lesson, tuple(dict.fromkeys(("00", "02", lesson))))
+    if lesson in _SPINE:
+        return _SPINE[: _SPINE.index(lesson) + 1]
+    return (*_SPINE[:2], lesson)
 
 
 # -- one row ---------------------------------------------------------------------------------------

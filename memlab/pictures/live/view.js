@@ -277,7 +277,8 @@ function render({ model, el }) {
   // -- the picture ------------------------------------------------------------------------------
 
   picture.addEventListener("keydown", (event) => {
-    const own = keys.has(event.code) ? () => send("key", event.code) : walks && walk(event.code);
+    const key = event.code === "KeyT" && toggle.isConnected ? () => toggle.click() : null;
+    const own = keys.has(event.code) ? () => send("key", event.code) : key ?? (walks && walk(event.code));
     if (!own || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import ceil
 from typing import Any, ClassVar
 
 from memlab import units
@@ -25,6 +24,7 @@ from memlab.pictures.recompute import FLOOR, PAINT, Schedules, Wave, of_subjects
 from memlab.pictures.recompute import text_of as waves
 from memlab.pictures.techniques.compare import RAN, SHORT, TechniqueStudy, compare_techniques
 from memlab.pictures.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, text_of
+from memlab.pictures.techniques.plane import Place, percent_ticks, staircase
 from memlab.pictures.values.number_text import three_digits
 from memlab.step.tensor import Role
 
@@ -39,14 +39,11 @@ AROUND = (
 )  # fmt: skip
 """Places for the middle of a mountain, in pixels from its point."""
 UPPER, SQUARE, DIAMOND = UP.replace("8l", "4l"), "M-4.5-4.5h9v9h-9Z", "M0-6L6 0L0 6L-6 0Z"
-PERCENTS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10**4, 10**9)
-"""Distances of the lines of the axis of time, in percent."""
 SHOWN = ("plain", "every", "cheap", "within", "chain")
 """Techniques that the three stops show."""
 GUESSES = {"all": (1, 1), "more": (0.55, 1), "half": (0.45, 0.55), "less": (0, 0.45)}
 """Guesses of the lesson's card at the price of half of the saving, as parts of the price of
 all of it."""
-Place = tuple[float, float]
 
 
 class Techniques(View[Frontier]):
@@ -212,10 +209,7 @@ class FrontierChart:
         """Ticks of the axis of time: round percents from 0, the last one above everything drawn."""
         waves = [*self.frontier.all.every.values()]
         waves += self.frontier.all.frontier[:1] if self.frontier.stop == LINE else ()
-        most = max(1.0, *map(self.frontier.extra, waves))
-        step = next(percent for percent in PERCENTS if most <= 4 * percent)
-        ends = range(0, step * ceil(most / step) + 1, step)
-        return [(at, f"+{at} %" if at else "0") for at in ends]
+        return percent_ticks(max(1.0, *map(self.frontier.extra, waves)))
 
     @property
     def top(self) -> float:
@@ -293,14 +287,8 @@ class FrontierChart:
     def _corners(self, *others: Wave) -> list[Place]:
         """Return the corners of the line, a staircase: with at most so many bytes, no less time.
         With others it also passes below these."""
-        corners: list[Place] = []
-        for wave in sorted((*self.frontier.all.frontier, *others), key=lambda wave: wave.point):
-            x, y = self.place(wave)
-            if not corners:
-                corners.append((x, y))
-            elif y < corners[-1][1]:
-                corners += [(x, corners[-1][1]), (x, y)]
-        return corners
+        waves = (*self.frontier.all.frontier, *others)
+        return staircase(self.place(wave) for wave in waves)
 
     def _line(self) -> Iterator[Mark]:
         """Yield marks for the line, and the area below it and below the cheap schedule, where no

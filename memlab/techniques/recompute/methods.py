@@ -237,14 +237,20 @@ def _drop(wish: RecomputeRequest) -> Order:
 def _cheap(wish: RecomputeRequest) -> Order:
     """Return the order that drops the outputs of cheap operations that are made of kept values, or
     of dropped ones."""
-    step = wish.step
-    kept = _needed(step) | {tensor.storage.name for tensor in step.live_in}
-    dropped: set[str] = set()
+    dropped = (made(op) for op in cheap_operations(wish.step))
+    return _on_demand(wish.step, set[str]().union(*dropped))
+
+
+def cheap_operations(step: Step) -> list[Op]:
+    """Return the operations of forward whose outputs ``"cheap"`` drops: they compute little for
+    each byte that they write, of kept values or of dropped ones."""
+    known = _needed(step) | {tensor.storage.name for tensor in step.live_in}
+    cheap: list[Op] = []
     for op in _forward(step):
-        sources = {tensor.storage.name for tensor in op.reads.values()}
-        if op.traits.cheap and sources <= kept | dropped:
-            dropped |= made(op)
-    return _on_demand(step, dropped)
+        if op.traits.cheap and {tensor.storage.name for tensor in op.reads.values()} <= known:
+            known |= made(op)
+            cheap.append(op)
+    return cheap
 
 
 def _forward(step: Step) -> Iterator[Op]:

@@ -1,0 +1,1 @@
+"""The capstone: a board of blocks, a budget, and the plane of bytes and time."""
