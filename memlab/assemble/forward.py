@@ -34,6 +34,8 @@ class Build:
     algorithm: str
     threads: int
     training: bool
+    autograd: bool = False
+    """Whether a layer holds what PyTorch's autograd would save beside what backward reads."""
     ops: list[Op] = field(default_factory=list)
     maps: dict[str, Tensor] = field(default_factory=dict)
     """The output of every node, and the input."""
@@ -71,13 +73,17 @@ class Build:
         return self.new(INPUT, (BATCH, ("T", shape[0])), Role.INPUT, FORMATS["int64"])
 
     def _learning(self) -> frozenset[str]:
-        """Names of the nodes whose output depends on a parameter. Only these pass
+        """Names of the nodes whose output depends on a parameter that learns. Only these pass
         a gradient back."""
         names: set[str] = set()
         for node in self.network.nodes:
-            if self.parameters[node.name] or not names.isdisjoint(node.inputs):
+            if self.trained(node) or not names.isdisjoint(node.inputs):
                 names.add(node.name)
         return frozenset(names)
+
+    def trained(self, node: Node) -> Operands:
+        """Return the parameters that a node uses and that learn: none where it is frozen."""
+        return NONE if self.network.is_frozen(node) else self.parameters[node.name]
 
     def residents(self) -> list[Tensor]:
         """Return the parameters and buffers of the network, which are alive before and after the
@@ -156,10 +162,11 @@ class Build:
         return layer
 
     def write_extras(self, node: Node) -> Operands:
-        """Tensors that forward writes beside the output of a node, because its
-        backward reads them."""
+        """Tensors that forward writes beside the output of a node, because its backward reads them;
+        or because it updates statistics, which it computes there, also where it has no backward."""
         extras = node.layer.extras(node.shape, *node.input_shapes)
-        if extras and node.name in self.learning:
+        computes_them = self.training and bool(node.buffers)
+        if extras and (node.name in self.learning or computes_them):
             self.extras[node.name] = {
                 name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
                 for name, (axes, format) in extras.items()
@@ -199,6 +206,7 @@ class Build:
         traits: Traits = PLAIN,
         again: RerunRule | None = None,
         slots: tuple[UpdateSlot, ...] = (),
+        holds: Operands = NONE,
     ) -> None:
         """Append an operation. Its workspace is written and read ``fills`` times."""
         fixed = per_sample = 0
@@ -216,7 +224,7 @@ class Build:
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
                choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again,
-               slots=slots)
+               slots=slots, holds=holds)
         )  # fmt: skip
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
@@ -227,6 +235,7 @@ class Build:
         """
         notes = [] if self.algorithm == algorithms.DEFAULT else [f"{self.algorithm} convolution"]
         notes += [f"{self.threads} threads"] if self.threads > 1 else []
+        notes += self._notes_on_frozen() if self.training else []
         step = Step(
             tuple(self.ops),
             tuple(live_in),
@@ -241,6 +250,15 @@ class Build:
         )
         step.check_made_once()
         return step
+
+    def _notes_on_frozen(self) -> list[str]:
+        """Return what is to be said of frozen layers, where there are any."""
+        frozen = len(self.network.frozen)
+        if not frozen:
+            return []
+        owners = sum(bool(node.parameters) for node in self.network.nodes)
+        kept = ["kept as by PyTorch's autograd"] if self.autograd else []
+        return [f"{frozen} of {owners} layers frozen", *kept]
 
 
 def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
