@@ -21,6 +21,8 @@ from .pictures.graphics_cards import GraphicsCards as GraphicsCards
 from .pictures.graphics_cards import graphics_cards as graphics_cards
 from .pictures.idle import IdleMaps as IdleMaps
 from .pictures.idle import idle as idle
+from .pictures.length.view import LengthOfText as LengthOfText
+from .pictures.length.view import length as length
 from .pictures.live.view import View as View
 from .pictures.lowered_layers import LoweredLayers as LoweredLayers
 from .pictures.lowered_layers import lowered_layers as lowered_layers

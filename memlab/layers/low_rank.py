@@ -15,7 +15,7 @@ from math import prod
 from typing import ClassVar
 
 from memlab.axes import Shape
-from memlab.errors import InputError, real_number, shorten, whole_number
+from memlab.errors import InputError, listed, real_number, shorten, whole_number
 from memlab.layers.layer import Layer, Weights, text, validate
 from memlab.layers.layer_kind import Flops, InPlacePairs, LayerKind, Passes
 from memlab.step.rewrite_traits import SplitAxis
@@ -94,9 +94,10 @@ def _checked(given: Sequence[int], of: int) -> tuple[int, ...]:
     Raises:
         InputError: none, one twice, or one that is not there.
     """
-    if not isinstance(given, Sequence) or not given or len(set(given)) < len(given):
-        raise InputError(
-            f"low rank: parts are numbers from 0 to {of - 1}, each once, got {shorten(given)}; "
-            "try (0,)."
-        )
-    return tuple(whole_number("low rank: a part", part, least=0, most=of - 1) for part in given)
+    numbers = [
+        whole_number("low rank: a part", part, least=0, most=of - 1)
+        for part in listed("low rank: parts", given, 0)
+    ]
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise InputError(f"low rank: parts are numbers, each once, got {shorten(given)}; try (0,).")
+    return tuple(numbers)
