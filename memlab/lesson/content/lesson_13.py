@@ -203,7 +203,7 @@ def _cache_words(n: Numbers) -> Numbers:
     return {**n, "label": model.title, "layers": model.layers, "parameters": parameters}
 
 
-@topic("13.cache", AnswerKind.TIMES, {"network": "gpt2", "texts": 16, "length": 1024}, _draw_cache,
+@topic("13.cache", AnswerKind.TIMES, {"network": "gpt2", "texts": 32, "length": 1024}, _draw_cache,
        decimals=1, words=_cache_words,
        stops=("0.1", "0.2", "0.5", "1.0", "1.2", "1.5", "2.0", "2.5", "3.0", "4.0", "6.0", "10"),
        gives=("larger than the parameters", "passes the parameters"))  # fmt: skip
@@ -226,11 +226,15 @@ def cached(n: Numbers) -> Truth:
 
 
 def _draw_growth(chance: Random, size: int) -> Arguments:
-    """Draw bytes that grow with the square of the length, with the length, and not at all; in one
-    case of three both sides are equal at a length."""
-    square, each = chance.randint(1, 9 * size), chance.randint(0, 90 * size**2)
-    fixed = chance.randint(0, 400 * size**3)
-    if chance.random() < 1 / 3:
+    """Draw bytes that grow with the square of the length, with the length, and not at all. In some
+    cases both sides are equal at a length, in some 1 token is enough."""
+    square = chance.randint(1, 9 * size)
+    kind = chance.choice(("any", "any", "equal", "one"))
+    if kind == "one":
+        each = chance.randint(0, square - 1)
+        return {"square": square, "each": each, "fixed": chance.randint(0, square - 1 - each)}
+    each, fixed = chance.randint(0, 90 * size**2), chance.randint(0, 400 * size**3)
+    if kind == "equal":
         length = each // square + chance.randint(1, 4 * size)
         fixed = length * (square * length - each)
     return {"square": square, "each": each, "fixed": fixed}
@@ -276,7 +280,7 @@ def passes(square: int, each: int, fixed: int) -> int:
 
 # -- exercise: a cache with grouped heads ---------------------------------------------------------
 
-_FORMATS = {1: "int8", 2: "bf16", 4: "fp32"}
+_FORMATS = {1: "fp8_e4m3fn", 2: "bf16", 4: "fp32"}
 """Formats by their bytes."""
 
 

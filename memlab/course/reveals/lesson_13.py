@@ -1,0 +1,16 @@
+"""Pictures under the answers of lesson 13."""
+
+from __future__ import annotations
+
+from memlab.course.reveals import reveal
+from memlab.lesson.card_question import Attempt
+from memlab.pictures.length.view import LengthOfText, length
+
+
+@reveal("13.doubled")
+def twice_the_text(turn: Attempt) -> LengthOfText:
+    """The doubled texts, with the matrices of attention."""
+    n = turn.numbers
+    return length(
+        n["network"], n["batch"], 2 * n["length"], only=("length", "fused", "chunks")
+    )
