@@ -130,8 +130,8 @@ def lives(chance: Random) -> Arguments:
 
 def growth(chance: Random) -> Arguments:
     """Any growth; in half of the cases both sides are equal at some length."""
-    square, each = chance.randint(1, 50), chance.randint(0, 2000)
-    fixed, length = chance.randint(0, 10**6), chance.randint(1, 300)
+    square, length = chance.randint(1, 50), chance.randint(1, 300)
+    each, fixed = chance.randint(0, 200 * square), chance.randint(0, 40_000 * square)
     equal = length * (square * length - each)
     return {
         "square": square,

@@ -228,16 +228,15 @@ def cached(n: Numbers) -> Truth:
 def _draw_growth(chance: Random, size: int) -> Arguments:
     """Draw bytes that grow with the square of the length, with the length, and not at all. In some
     cases both sides are equal at a length, in some 1 token is enough."""
-    square = chance.randint(1, 9 * size)
+    square, length = chance.randint(1, 9 * size), chance.randint(1, 16 * size)
     kind = chance.choice(("any", "any", "equal", "one"))
     if kind == "one":
         each = chance.randint(0, square - 1)
         return {"square": square, "each": each, "fixed": chance.randint(0, square - 1 - each)}
-    each, fixed = chance.randint(0, 90 * size**2), chance.randint(0, 400 * size**3)
-    if kind == "equal":
-        length = each // square + chance.randint(1, 4 * size)
-        fixed = length * (square * length - each)
-    return {"square": square, "each": each, "fixed": fixed}
+    each = chance.randint(0, square * length)
+    fixed = length * (square * length - each)
+    more = chance.randint(0, square * length) if kind == "any" else 0
+    return {"square": square, "each": each, "fixed": fixed + more}
 
 
 def _root(a: Arguments) -> int:
@@ -266,7 +265,7 @@ _PASSES_SLIPS: dict[str, Slip] = {
 _PASSES_TRAPS: dict[str, Slip] = {
     "doubling": lambda truth, a: 1 << (truth - 1).bit_length(),
     "from_2": lambda truth, a: max(2, truth),
-    "to_1000": lambda truth, a: min(1000, truth),
+    "to_100": lambda truth, a: min(100, truth),
     "even": lambda truth, a: truth + truth % 2,
 }
 
