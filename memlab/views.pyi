@@ -13,6 +13,8 @@ from .pictures.algorithm_times import TimeAndMemory as TimeAndMemory
 from .pictures.algorithm_times import algorithm_times as algorithm_times
 from .pictures.batch_times import BatchTimes as BatchTimes
 from .pictures.batch_times import batch_times as batch_times
+from .pictures.cache import CachedText as CachedText
+from .pictures.cache import cache as cache
 from .pictures.explain.view import ExplainedModel as ExplainedModel
 from .pictures.explain.view import explain as explain
 from .pictures.gradient_histogram import GradientHistogram as GradientHistogram

@@ -8,9 +8,9 @@ the plan of its own length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import count
 
 import numpy as np
@@ -146,7 +146,8 @@ class TrainingRecipe:
         """Return the most tokens at which the planned peak of ``batch`` texts is at most ``budget``
         bytes; 0 if one token is too much, and at most ``MOST``.
 
-        A longer text never needs fewer bytes, so the plans of two lengths next to each other decide.
+        A longer text never needs fewer bytes, so the plans of two lengths next to each other
+        decide.
         """
         curves = self.curves
         guess = last_true(lambda n: curves.peak(n, batch) <= budget, LENGTHS[0], MOST)
@@ -190,8 +191,8 @@ def _bracket(holds: Callable[[int], bool], near: int, most: int) -> tuple[int, i
 class LengthCurves:
     """Bytes of every part over all lengths from one tile on, as polynomials of the length.
 
-    They are exact at multiples of a tile (128 tokens). At other lengths the chunks of a loss differ by a
-    token, and the curve lies between them.
+    They are exact at multiples of a tile (128 tokens). At other lengths the chunks of a loss differ
+    by a token, and the curve lies between them.
     """
 
     def __init__(self, recipe: TrainingRecipe) -> None:
@@ -215,7 +216,8 @@ class LengthCurves:
 
     def _at(self, batch: int) -> Column:
         """Coefficients at a batch, of shape (3, parts, operations)."""
-        return self._fixed + batch * self._per_text
+        coefficients: Column = self._fixed + batch * self._per_text
+        return coefficients
 
 
 def _coefficients(lines: list[Column]) -> Column:
@@ -233,10 +235,3 @@ def _value(coefficients: Column, tiles: Column | float) -> Column:
     constant, slope, square = coefficients
     value: Column = constant + (slope + square * tiles) * tiles
     return value
-
-
-def doublings(first: int, last: int) -> Iterator[int]:
-    """Yield ``first``, and each time twice the number before, up to ``last``."""
-    while first <= last:
-        yield first
-        first *= 2

@@ -23,7 +23,6 @@ from memlab.pictures.draw.labels import ChartText, Label, Name, thickest
 from memlab.pictures.draw.marks import (
     Area,
     Fact,
-    Glyph,
     Group,
     Line,
     Mark,
@@ -41,8 +40,9 @@ from memlab.pictures.draw.table import PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import FREE, LOGITS, MATRICES, PAINTS, Paint, background
 from memlab.pictures.length import growth
-from memlab.pictures.length.growth import FLOOR, PARTS, doublings
-from memlab.pictures.length.text_length import DRAWN, FIRST, LAST, TextLength, text_of
+from memlab.pictures.length.axis import FIRST, LAST, doublings, foot, pole
+from memlab.pictures.length.growth import FLOOR, PARTS
+from memlab.pictures.length.text_length import DRAWN, TextLength, text_of
 from memlab.pictures.mountain.layers import MountainLayer, pile
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
@@ -322,8 +322,8 @@ def _free(study: TextLength) -> list[str]:
 def _card(shown: LengthPageInputs) -> Iterator[Mark]:
     """Yield marks for the line of the card, its name, and what is free above the cut."""
     study = shown.study
-    left, right = shown.cut
-    yield Rule(y=study.budget, span=(0, right), look="limit", crossed=True)
+    right = shown.cut[1]
+    yield Rule(y=study.budget, span=(0, right), look="limit")
     yield ChartText(0, study.budget, text_of("card", card=_card_amount(study)), 12, dx=6, dy=-8,
                     bold=True, chip=True)  # fmt: skip
     for said in _free(study):
@@ -339,14 +339,10 @@ def _card(shown: LengthPageInputs) -> Iterator[Mark]:
 
 
 def _axis(shown: LengthPageInputs) -> Iterator[Mark]:
-    """Yield marks for the axis of lengths: a mark at each doubling, and its ends."""
-    yield Rule(y=0, span=(0, shown.plot), look="rule", crossed=True)
-    for length in doublings(FIRST, LAST):
+    """Yield marks for the axis of lengths and, with all numbers, for that of bytes."""
+    yield from foot(0, shown.plot, 0, text_of("axis"), BELOW - 4)
+    for length in doublings():
         yield Rule(x=shown.x(length), span=(0, 0), look="rule", below=5, crossed=True)
-    yield ChartText(0, 0, f"{FIRST:,}", 11, "middle", dy=27, dim=True)
-    yield ChartText(shown.plot, 0, f"{LAST:,}", 11, "end", dy=27, dim=True)
-    room = shown.plot if shown.wide else shown.frame
-    yield ChartText(0, 0, text_of("axis"), 11, dy=BELOW - 4, dim=True, room=room)
     if shown.numbers:
         for share in (0, 1, 3):
             nbytes = shown.end * share // 3
@@ -355,16 +351,10 @@ def _axis(shown: LengthPageInputs) -> Iterator[Mark]:
 
 
 def _pole(shown: LengthPageInputs) -> Iterator[Mark]:
-    """Yield marks for the length that is chosen: a line, its handle and its name, and a dot at the
-    peak."""
+    """Yield marks for the length that is chosen, with a dot at its peak."""
     study = shown.study
     x = shown.x(study.length)
-    yield Rule(x=x, span=(0, shown.end), look="pole", above=10, crossed=True)
-    yield Glyph(x, shown.end, "M-4.5-9h9v9h-9Z", marker="s", dy=-8)
-    name = text_of("here", length=f"{study.length:,}")
-    fits = texts.width(name, 12, bold=True) + 12 < x + LEFT
-    anchor, dx = ("end", -9) if fits else ("start", 9)
-    yield ChartText(x, shown.end, name, 12, anchor, dx=dx, dy=-9, bold=True)
+    yield from pole(x, (0, shown.end), text_of("here", length=f"{study.length:,}"), x + LEFT)
     if study.now.nbytes <= shown.end:
         yield Points([(x, study.now.nbytes)])
 
@@ -403,8 +393,10 @@ def _said_longest(shown: LengthPageInputs, x: float | None, was: float | None) -
     room = texts.width(said, 13, bold=True) + 12
     edge = shown.plot if shown.wide else shown.frame
     right = x is not None and x + room <= edge
-    at, anchor, dx = (0.0, "start", 0) if x is None else (x, "start", 7) if right else (x, "end", -7)
-    yield ChartText(at, 0, said, 13, anchor, dx=dx, dy=dy, bold=True)
+    at, anchor, dx = (
+        (0.0, "start", 0) if x is None else (x, "start", 7) if right else (x, "end", -7)
+    )
+    yield ChartText(at, 0, said, 13, anchor, dx=dx, dy=dy, bold=True, chip=True)
     if before is None or was is None:
         return
     old = text_of("was", tokens=f"{before.longest:,}")
@@ -441,8 +433,8 @@ def _cut(shown: LengthPageInputs) -> Iterator[Mark]:
 
 
 def _middles(shown: LengthPageInputs) -> Iterator[tuple[str, float]]:
-    """Yield the parts that are seen in the cut, each with the bytes at its middle, below the line of
-    the card."""
+    """Yield the parts that are seen in the cut, each with the bytes at its middle, or below the
+    line of the card."""
     low = 0
     for part in PARTS:
         nbytes = shown.study.now.parts[part]

@@ -1,4 +1,4 @@
-"""Study of a text's length: the peak at a length, at half and at double, and the longest that fits."""
+"""Study of a text's length: peaks at a length, at half and at twice it, the longest that fits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cached_property
 
 from memlab import strings, units
 from memlab.hardware import Device
+from memlab.pictures.length.axis import doublings
 from memlab.pictures.length.growth import (
     FLOOR,
     MATRICES,
@@ -16,14 +17,11 @@ from memlab.pictures.length.growth import (
     REST,
     TextPeak,
     TrainingRecipe,
-    doublings,
 )
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
-FIRST, LAST = 128, 16_384
-"""Lengths of the axis, in tokens."""
 DRAWN = (*reversed([part for part in PARTS if part not in (*FLOOR, REST)]), *reversed(FLOOR))
 """Parts with a row beside the picture, from the top of the stack down."""
 SHARES = {"quarter": (1, 4), "third": (1, 3), "half": (1, 2), "two_thirds": (2, 3),
@@ -165,9 +163,7 @@ class TextLength(Study):
     def exact_lines(self, before: TextLength | None) -> list[str]:
         """Return the peak and the longest text that fits, in exact figures."""
         was = [before.now.nbytes, before.longest] if before else [None, None]
-        peak, longest = (
-            "" if old is None else text_of("before", value=f"{old:,}") for old in was
-        )
+        peak, longest = ("" if old is None else text_of("before", value=f"{old:,}") for old in was)
         key = "longest" if self.longest else "none"
         return [
             text_of("exactly", peak=units.exact(self.now.nbytes), operation=self.now.operation,
@@ -205,7 +201,7 @@ class TextLength(Study):
     def doubled(self) -> list[list[str]]:
         """Return the exact peak at each doubling of the axis, and whether it fits; heads first."""
         rows = [[text_of(f"table.{key}") for key in ("length", "peak", "fits")]]
-        for length in doublings(FIRST, LAST):
+        for length in doublings():
             peak = int(self.recipe.curves.peak(length, self.batch))
             fits = text_of("table.yes" if peak <= self.budget else "table.no")
             rows.append([f"{length:,}", f"{peak:,}", fits])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,25 +10,19 @@ from memlab.errors import true_or_false, whole_number
 from memlab.networks import language_models
 from memlab.networks.language_models import MODELS
 from memlab.pictures.draw.page import Page
+from memlab.pictures.length import axis
 from memlab.pictures.length.growth import TrainingRecipe
 from memlab.pictures.length.page import HEIGHT, LengthPageInputs, page
-from memlab.pictures.length.text_length import DRAWN, FIRST, LAST, TextLength, text_of
+from memlab.pictures.length.text_length import DRAWN, TextLength, text_of
 from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Setting, State, once
 from memlab.pictures.live.view import PageState, View, maker
 
-TO_A_DOUBLING = 8
-LENGTHS = tuple(
-    round(FIRST * 2 ** (stop / TO_A_DOUBLING))
-    for stop in range(TO_A_DOUBLING * (LAST // FIRST).bit_length() - TO_A_DOUBLING + 1)
-)
-"""Lengths at which the slider stops."""
 BATCHES = tuple(2**power for power in range(8))
 CHUNKS = (1, 2, 4, 8, 16, 32)
 """Numbers of chunks that are offered; with 1 the loss is computed at once."""
 CARDS = ("12 GB card", "24 GB card", "80 GB card")
 PLANNED = {name: model.title for name, model in MODELS.items() if model.planned}
-KEYS = ("ArrowLeft", "ArrowRight", "PageUp", "PageDown", "ArrowUp", "ArrowDown", "KeyP", "KeyC",
-        "Escape")  # fmt: skip
+KEYS = (*axis.KEYS, "ArrowUp", "ArrowDown", "KeyP", "KeyC", "Escape")
 
 
 def _study(now: State) -> TextLength:
@@ -59,7 +52,7 @@ class LengthOfText(View[TextLength]):
     network = Select(PLANNED, doc="a language model that memlab plans: "
                      f"{', '.join(PLANNED)}", default="gpt2", code="plain")  # fmt: skip
     batch = Range(1, 1024, doc="texts in a mini-batch", default=8, stops=BATCHES, code="always")
-    length = Range(FIRST, LAST, doc="tokens of each text", default=1024, stops=LENGTHS, box=True)
+    length = axis.length_setting()
     fused = Checkbox(doc="attention without its matrices", key="KeyF")
     chunks = Select(CHUNKS, doc="parts in which the loss is computed (``memlab.chunked_loss``); 1 "
                     "for the whole")  # fmt: skip
@@ -124,19 +117,10 @@ class LengthOfText(View[TextLength]):
             return self.changed(now, chunks=1 if now.chunks > 1 else 8)
         if value in ("ArrowUp", "ArrowDown", "Escape"):
             return now.replace(chosen=_part_after(now.chosen, value))
-        return self.changed(now, length=self._length_after(now, str(value)))
-
-    def _length_after(self, now: State, key: str) -> int:
-        """Return the length that a key leads to."""
-        if key == "KeyP":
-            length = now.length if now.asked else self.rows_of(now).longest
-        elif key in ("PageUp", "PageDown"):
-            length = now.length * 2 if key == "PageUp" else now.length // 2
-        elif key == "ArrowRight":
-            length = LENGTHS[min(bisect_right(LENGTHS, now.length), len(LENGTHS) - 1)]
-        else:
-            length = LENGTHS[max(bisect_left(LENGTHS, now.length) - 1, 0)]
-        return min(max(length, FIRST), LAST)
+        if value == "KeyP":
+            longest = now.length if now.asked else self.rows_of(now).longest
+            return self.changed(now, length=axis.on_axis(longest))
+        return self.changed(now, length=axis.length_after(now.length, str(value)))
 
     def compose(self, scene: PageState) -> Page:
         now = scene.now
