@@ -51,9 +51,9 @@ lesson.predict("13.doubled").guess(4, because="each matrix has 4 times as many v
 # **Fused attention** computes the matrix in tiles, in forward and again in backward. It keeps 1
 # number for each row<sup>F5</sup>.
 #
-# The last layer computes the **logits**: a number for each token and each of 50,257 words. The loss
-# can do this for one **chunk** of the tokens at a time: logits, loss and both backwards, then the
-# next chunk. memlab's loss holds 2 arrays as large as the logits, and PyTorch's held 5 when it was
+# The last layer computes the **logits**: a number for each token and each of 50,257 words. A loss
+# in **chunks** does this for some tokens at a time: logits, loss and both backwards, then the next
+# chunk. memlab's loss holds 2 arrays as large as the logits, and PyTorch's held 5 when it was
 # measured on an A100<sup>F7</sup>.
 
 # %% tags=["numbers"]
@@ -118,7 +118,7 @@ lesson.predict("13.lora").guess(4, because="no gradients, no Adam").revise(1.4).
 lesson.predict("13.cache")
 
 # %% tags=["solution", "picture-cache"]
-lesson.predict("13.cache").guess("0.4", because="a model is large").revise(4.9).reveal()
+lesson.predict("13.cache").guess(0.4, because="a model is large").revise(4.9).reveal()
 
 # %% [markdown]
 # ## Exercise: when do the matrices pass everything else?
@@ -192,6 +192,7 @@ exercise.check(cache_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
+# - GPT-2 was published for texts of 1,024 tokens; longer ones need a longer table of positions.
 # - PyTorch keeps more than is needed: masks of dropout, inputs of frozen convolutions.
 # - A base in 8 or 4 bits (QLoRA) shrinks the frozen parameters, and no feature map.
 # - Llama-like models have other layers. A block of one, counted as PyTorch keeps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memlab.course.reveals import reveal
 from memlab.lesson.card_question import Attempt
+from memlab.pictures.cache import CachedText, cache
 from memlab.pictures.length.view import LengthOfText, length
 
 
@@ -11,6 +12,12 @@ from memlab.pictures.length.view import LengthOfText, length
 def twice_the_text(turn: Attempt) -> LengthOfText:
     """The doubled texts, with the matrices of attention."""
     n = turn.numbers
-    return length(
-        n["network"], n["batch"], 2 * n["length"], only=("length", "fused", "chunks")
-    )
+    only = ("length", "fused", "chunks")
+    return length(n["network"], n["batch"], 2 * n["length"], only=only)
+
+
+@reveal("13.cache")
+def keys_and_values(turn: Attempt) -> CachedText:
+    """The cache at the length of the question."""
+    n = turn.numbers
+    return cache(n["network"], n["length"], only=("length", "kv_heads"))

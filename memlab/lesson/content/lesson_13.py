@@ -188,7 +188,7 @@ def _state(network: Network) -> int:
 
 # -- the cache of keys and values -----------------------------------------------------------------
 
-_TEXTS = ((16, 1024), (32, 512), (16, 2048), (32, 1024), (64, 512), (64, 1024))
+_TEXTS = ((16, 1024), (16, 4096), (4, 4096), (4, 8192), (4, 16_384))
 """Numbers of texts and of tokens whose cache is larger than the parameters of GPT-2."""
 
 
@@ -203,7 +203,7 @@ def _cache_words(n: Numbers) -> Numbers:
     return {**n, "label": model.title, "layers": model.layers, "parameters": parameters}
 
 
-@topic("13.cache", AnswerKind.TIMES, {"network": "gpt2", "texts": 32, "length": 1024}, _draw_cache,
+@topic("13.cache", AnswerKind.TIMES, {"network": "gpt2", "texts": 16, "length": 2048}, _draw_cache,
        decimals=1, words=_cache_words,
        stops=("0.1", "0.2", "0.5", "1.0", "1.2", "1.5", "2.0", "2.5", "3.0", "4.0", "6.0", "10"),
        gives=("larger than the parameters", "passes the parameters"))  # fmt: skip
