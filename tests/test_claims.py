@@ -82,6 +82,8 @@ BINARY = {
     *(f"B6.{name}.parameters" for name in ("vgg16", "vgg19", "resnet50", "alexnet")),
     *(f"B6.{name}.feature_maps" for name in ("vgg16", "vgg19", "resnet50")),
     "F7.eager.again",
+    "F9.opt13b.token",
+    "F9.opt13b.text",
 }
 """What is right if a decimal unit means a binary one."""
 SAID_BY = {
@@ -96,6 +98,7 @@ SAID_BY = {
     "E1": "chen2016", "F1": "rajbhandari2020", "F2": "rajbhandari2020", "F3": "dettmers2022",
     "F4": "korthikanti2022",
     "F5": "dao2022", "F6": "jain2018", "F7": "liger", "F8": "cs336",
+    "F9": "kwon2023", "F10": "dettmers2023", "F11": "hu2021",
     "H": "torchvision dlbs imgclsmob openai radford2019 touvron2021",
 }  # fmt: skip
 """Which texts the claims of a row may name: what the facts say of who says what."""
@@ -366,7 +369,7 @@ def test_every_text_is_named_and_known() -> None:
 
 COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.feed", "memlab.remedies", "memlab.run",
             "memlab.place", "memlab.training_step", "memlab.inference_step", "memlab.counting.",
-            "memlab.zoo.", "Session", "convolution.measure")  # fmt: skip
+            "memlab.zoo.", "LanguageModel", "Session", "convolution.measure")  # fmt: skip
 """What plans, runs or counts, or makes a network of the zoo."""
 SMALL = 100
 """A number of a helper up to this is a tile, a pointer, a fit; above it one may be a figure."""
@@ -604,6 +607,6 @@ def test_ids_in_docstrings_have_the_form_of_a_row() -> None:
         for path in Path(memlab.__file__).parent.rglob("*.py")
         for id in re.findall(r"\(((?:[A-H]\d{1,2}(?:, )?)+)\)", path.read_text(encoding="utf-8"))
     ]
-    numbers = {"A": 15, "B": 7, "C": 10, "D": 3, "E": 6, "F": 8, "G": 9}
+    numbers = {"A": 15, "B": 7, "C": 10, "D": 3, "E": 6, "F": 11, "G": 9}
     for id in (single for each in cited for single in each.split(", ")):
         assert 1 <= int(id[1:]) <= numbers[id[0]], id

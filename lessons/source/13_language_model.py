@@ -92,8 +92,8 @@ print("measured minus planned:", one.residual, "B and", other.residual, "B")
 for texts, length in ((8, 2048), (1, 16384)):
     network = memlab.zoo.gpt2(length, attention="fused")
     whole = memlab.training_step(network, "adam")
-    parts = memlab.plan(memlab.accumulate(whole, texts)).peak(1)
-    print(f"{texts} x {length}: {memlab.plan(whole).peak(texts):,} B, 1 at a time {parts:,} B")
+    peaks = memlab.plan(whole).peak(texts), memlab.plan(memlab.accumulate(whole, texts)).peak(1)
+    print(f"{texts} x {length:,} tokens, whole and in {texts}: {[f'{p / 1e9:.2f} GB' for p in peaks]}")
 
 # %% [markdown]
 # ## What does fine-tuning save?

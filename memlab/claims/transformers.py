@@ -1,5 +1,5 @@
 """Values of the table of claims about transformers: their layers, their loss and their model state,
-planned, in the terms of the texts (F2, F4, F5, F7, F8)."""
+planned, in the terms of the texts (F2, F4, F5, F7 to F10)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from math import prod
 
 import memlab
 from memlab import formats
+from memlab.claims.plan_values import per_parameter
 from memlab.claims.pytorch_steps import eager_cross_entropy, gated_block
+from memlab.networks import language_models
 from memlab.networks.graph import Network
+from memlab.networks.language_models import LanguageModel
 from memlab.networks.zoo import transformers
 from memlab.placement import caching_allocator
 from memlab.step.op import Phase
@@ -95,6 +98,29 @@ def gpt2_xl(attention: transformers.Attention = "matrix") -> Step:
     """Return a training step of the largest GPT-2, with Adam in mixed precision of 16 bits (F2)."""
     network = memlab.zoo.gpt2(layers=48, features=1600, heads=25, attention=attention)
     return memlab.precision(memlab.training_step(network, "adam"), "mixed fp16")
+
+
+def cache_bytes(layers: int, features: int, heads: int, tokens: int, format: str) -> int:
+    """Return the bytes of keys and values that a model keeps of a text (F9)."""
+    return _model(layers, features, heads, 4 * features).cache(1, tokens, format)
+
+
+def llama_state(layers: int, features: int, heads: int, inner: int) -> int:
+    """Return the bytes that training a Llama of that size takes for parameters and gradients in 16
+    bits and the states of Adam in fp32 (F10)."""
+    count = _model(layers, features, heads, inner).parameters
+    halves = memlab.training_step(memlab.zoo.mnist_cnn(), "adam", format="bf16")
+    plain = memlab.training_step(memlab.zoo.mnist_cnn(), "adam")
+    roles = (Role.PARAMETER, Role.PARAMETER_GRADIENT)
+    states = per_parameter(plain, Role.OPTIMIZER_STATE)
+    return round(count * (per_parameter(halves, *roles) + states))
+
+
+def _model(layers: int, features: int, heads: int, inner: int) -> LanguageModel:
+    """Return a model with the layers of Llama and its first vocabulary."""
+    vocabulary = language_models.find("llama2_7b").vocabulary
+    return LanguageModel("claimed", "", layers, features, heads, heads, inner, vocabulary,
+                         positions=0, tied=False, source="")  # fmt: skip
 
 
 def _attention(network: Network) -> int:

@@ -89,7 +89,8 @@ def _with_title(n: Numbers) -> Numbers:
     """Numbers with the title of the model, the doubled length and the peak."""
     model = language_models.find(n["network"])
     peak, _ = _peak(n["network"], n["length"], n["batch"])
-    return {**n, "label": model.title, "twice": 2 * n["length"], "peak": three_digits(peak)}
+    lengths = {"length": f"{n['length']:,}", "twice": f"{2 * n['length']:,}"}
+    return {**n, **lengths, "label": model.title, "peak": three_digits(peak)}
 
 
 @topic("13.doubled", AnswerKind.TIMES, {"network": "gpt2", "length": 1024, "batch": 8},
@@ -146,14 +147,20 @@ def _ledgers(n: Numbers) -> tuple[Ledger, Ledger]:
 
 def _draw_lora(chance: Random) -> Numbers:
     sizes = chance.choice(((4, 512), (8, 512), (4, 1024), (16, 512), (8, 1024)))
-    return {"network": "gpt2", "batch": sizes[0], "length": sizes[1], "rank": chance.choice((8, 16))}
+    return {
+        "network": "gpt2",
+        "batch": sizes[0],
+        "length": sizes[1],
+        "rank": chance.choice((8, 16)),
+    }
 
 
 def _lora_words(n: Numbers) -> Numbers:
     whole, adapted = tuned(n["network"], n["length"], n["rank"])
     share = f"{100 * adapted.learning / whole.parameters:.1f}"
     peak = three_digits(_ledgers(n)[0].peak(n["batch"]))
-    return {**n, "label": language_models.find(n["network"]).title, "share": share, "peak": peak}
+    title = language_models.find(n["network"]).title
+    return {**n, "length": f"{n['length']:,}", "label": title, "share": share, "peak": peak}
 
 
 @topic("13.lora", AnswerKind.TIMES, {"network": "gpt2", "batch": 8, "length": 1024, "rank": 16},
@@ -169,7 +176,7 @@ def adapters(n: Numbers) -> Truth:
     ratio = Fraction(before, after)
     causes = (
         Mistake("all_like_learning", Fraction(whole.parameters, adapted.learning)),
-        Mistake("all_like_state", Fraction(*map(_state, (whole, adapted)))),
+        Mistake("all_like_state", _state_over_parameters(whole)),
         Mistake("none_saved", Fraction(1)),
     )
     told = {"before": three_digits(before), "after": three_digits(after)}
@@ -181,9 +188,11 @@ def adapters(n: Numbers) -> Truth:
     return Truth(ratio, (planned(ratio),), causes, told)
 
 
-def _state(network: Network) -> int:
-    """Bytes of the model state of a network: parameters, gradients and the states of Adam."""
-    return held(training_step(network, "adam"))
+def _state_over_parameters(network: Network) -> Fraction:
+    """Bytes of the model state with Adam over those of the parameters, which stay when nothing
+    else is there."""
+    step = training_step(network, "adam")
+    return Fraction(held(step), held(step, Role.PARAMETER))
 
 
 # -- the cache of keys and values -----------------------------------------------------------------
@@ -200,7 +209,8 @@ def _draw_cache(chance: Random) -> Numbers:
 def _cache_words(n: Numbers) -> Numbers:
     model = language_models.find(n["network"])
     parameters = three_digits(model.parameter_bytes())
-    return {**n, "label": model.title, "layers": model.layers, "parameters": parameters}
+    length = f"{n['length']:,}"
+    return {**n, "length": length, "label": model.title, "parameters": parameters}
 
 
 @topic("13.cache", AnswerKind.TIMES, {"network": "gpt2", "texts": 16, "length": 2048}, _draw_cache,
@@ -241,8 +251,8 @@ def _draw_growth(chance: Random, size: int) -> Arguments:
 
 def _root(a: Arguments) -> int:
     """The largest length at which the matrices take no more than the rest."""
-    each, square = a["each"], a["square"]
-    return int(each + isqrt(each**2 + 4 * square * a["fixed"])) // (2 * square)
+    square, each, fixed = (int(a[name]) for name in ("square", "each", "fixed"))
+    return (each + isqrt(each**2 + 4 * square * fixed)) // (2 * square)
 
 
 def _equal(a: Arguments) -> bool:
