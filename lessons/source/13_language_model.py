@@ -35,9 +35,9 @@ lesson.recall("13.state").guess("eight").reveal()
 # %% [markdown]
 # ## What does a text twice as long need?
 #
-# A text is a row of **tokens**. In **attention**, each token makes a query, a key and a value. Every
-# query is compared with every key, in every head: these products, after softmax, are a matrix. The
-# first view has no matrices. Now they are kept, as backward reads them.
+# A text is a row of **tokens**. For **attention**, each token has a query, a key and a value. In
+# every head, each query is multiplied with each key: these products, after softmax, are a matrix.
+# The first view has no matrices. Now they are kept for backward.
 
 # %%
 lesson.predict("13.doubled")
@@ -48,13 +48,13 @@ lesson.predict("13.doubled").guess(4, because="each matrix has 4 times as many v
 ).reveal()
 
 # %% [markdown]
-# **Fused attention** computes the matrix in tiles, in forward and again in backward. It keeps 1
-# number for each row<sup>F5</sup>.
+# **Fused attention** computes the matrix in tiles, in forward and again in backward. It keeps only
+# 1 number for each row<sup>F5</sup>.
 #
 # The last layer computes the **logits**: a number for each token and each of 50,257 words. A loss
-# in **chunks** does this for some tokens at a time: logits, loss and both backwards, then the next
-# chunk. memlab's loss holds 2 arrays as large as the logits, and PyTorch's held 5 when it was
-# measured on an A100<sup>F7</sup>.
+# in **chunks** takes some tokens at a time: logits, loss and both backwards, then the next chunk.
+# memlab's loss holds 2 arrays as large as the logits, and PyTorch's held 5 when it was measured on
+# an A100<sup>F7</sup>.
 
 # %% tags=["numbers"]
 {
@@ -74,33 +74,33 @@ lesson.change("13.fused").guess("twice").reveal()
 import memlab
 
 
-def step(attention):
+def training(attention):
     network = memlab.zoo.gpt_small(64, layers=2, dropout=0, attention=attention)
     return memlab.training_step(network, "adam").keep("gradients")
 
 
-plain, lean = step("matrix"), memlab.chunked_loss(step("fused"), 8)
+plain, lean = training("matrix"), memlab.chunked_loss(training("fused"), 8)
 one, other = memlab.run(plain, 8), memlab.run(lean, 8)
 differ = max(abs(g - other.gradients[n]).max() / abs(g).max() for n, g in one.gradients.items())
 print("gradients differ by less than a millionth:", differ < 1e-6)
 print("measured minus planned:", one.residual, "B and", other.residual, "B")
 
 # %% [markdown]
-# **Accumulation** splits the batch, not a text:
+# **Accumulation** splits the batch, never a text. Here are 16,384 tokens, as 8 texts and as 1:
 
 # %%
 for texts, length in ((8, 2048), (1, 16384)):
-    network = memlab.zoo.gpt2(length, attention="fused")
-    whole = memlab.training_step(network, "adam")
-    peaks = memlab.plan(whole).peak(texts), memlab.plan(memlab.accumulate(whole, texts)).peak(1)
-    print(f"{texts} x {length:,} tokens, whole and in {texts}: {[f'{p / 1e9:.2f} GB' for p in peaks]}")
+    step = memlab.training_step(memlab.zoo.gpt2(length, attention="fused"), "adam")
+    ledgers = memlab.plan(step), memlab.plan(memlab.accumulate(step, texts))
+    whole, parts = ledgers[0].peak(texts) / 1e9, ledgers[1].peak(1) / 1e9
+    print(f"{texts} x {length:,}: {whole:.1f} GB, with one text at a time {parts:.1f} GB")
 
 # %% [markdown]
 # ## What does fine-tuning save?
 #
-# **Low-rank adapters** (LoRA) leave the parameters **frozen**. Beside a linear layer W they learn
-# two small matrices: the output becomes W·x + B·A·x. A has only few rows, its **rank**. Here queries
-# and values have adapters.
+# **Low-rank adapters** (LoRA) leave the parameters **frozen**. Beside a linear layer W, two small
+# matrices learn, and the output becomes W·x + B·A·x. A has few rows: its **rank**. Here the layers
+# of queries and of values have adapters.
 
 # %%
 lesson.predict("13.lora")
@@ -111,8 +111,7 @@ lesson.predict("13.lora").guess(4, because="no gradients, no Adam").revise(1.4).
 # %% [markdown]
 # ## What does a model need while it writes?
 #
-# To write the next token, attention reads the keys and values of all tokens so far. They are kept:
-# the **key-value cache**.
+# To write the next token, attention reads the keys and values of all tokens so far.
 
 # %%
 lesson.predict("13.cache")
@@ -192,23 +191,22 @@ exercise.check(cache_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - GPT-2 was published for texts of 1,024 tokens; longer ones need a longer table of positions.
-# - PyTorch keeps more than is needed: masks of dropout, inputs of frozen convolutions.
-# - A base in 8 or 4 bits (QLoRA) shrinks the frozen parameters, and no feature map.
-# - Llama-like models have other layers. A block of one, counted as PyTorch keeps
-#   it<sup>F8</sup>, has one large feature map more.
-# - Servers split the cache into pages, so that texts of any length share the memory.
+# - GPT-2 was published for texts of at most 1,024 tokens.
+# - PyTorch keeps more than is needed, such as the masks of dropout.
+# - Frozen parameters in 8 or 4 bits (QLoRA) are smaller; the feature maps stay.
+# - Llama-like models have other layers. A block keeps one large feature map more<sup>F8</sup>.
+# - Servers split the key-value cache into pages, which texts of any length share<sup>F9</sup>.
 #
-# Sources: F5, F7, F8.
+# Sources: F5, F7, F8, F9.
 
 # %% [markdown]
 # ## Key points
 #
 # - Matrices of attention grow with the square of the length. Feature maps and logits grow with the
-#   length, the model state with neither.
-# - Fused attention removes the matrices, and a loss in chunks most of the logits.
+#   length. The model state stays.
+# - Fused attention removes the matrices, and a loss in chunks removes most of the logits.
 # - Adapters save gradients and optimizer state. Parameters and most feature maps stay.
-# - A model that writes keeps 2·layers·heads of keys and values·head size values for each token.
+# - The **key-value cache** grows with every token of every text. Grouped heads make it smaller.
 #
 # This was the last lesson. If you have not done 07 to 09 yet:
 # [07 In place and sharing](07_sharing.ipynb).
