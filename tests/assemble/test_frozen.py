@@ -350,3 +350,70 @@ def test_the_gradient_of_the_first_input_is_that_of_the_output() -> None:
 def test_the_networks_that_are_tried_have_every_kind_that_learns() -> None:
     kinds = {node.kind for net in NETWORKS.values() for node in net.nodes if node.parameters}
     assert kinds == {kind for kind, layer in LAYERS.items() if "parameters" in vars(layer)}
+
+
+# -- a base in 8 bits ------------------------------------------------------------------------
+
+
+def test_a_base_in_8_bits_has_a_byte_for_each_weight_and_a_scale_for_each_row() -> None:
+    """The matrices of GPT-2's layers; table, positions, norms and biases stay in fp32."""
+    adapted = memlab.lora(memlab.zoo.gpt2(attention="fused"))
+    plain = memlab.training_step(adapted, "adam")
+    step = memlab.training_step(adapted, "adam", eight_bit_base=True)
+    matrices, rows = 12 * 12 * 768**2, 12 * (3 + 1 + 4 + 1) * 768
+    of_plain, of_step = (memlab.plan(each).roles(8)[Role.PARAMETER] for each in (plain, step))
+    assert of_plain - of_step == 3 * matrices - 4 * rows
+    assert step.notes[-1] == "8-bit base (planned, not run)"
+
+
+def test_one_weight_at_a_time_is_wide() -> None:
+    net = memlab.lora(WHOLE["tokens"], 2)
+    step = memlab.training_step(net, "sgd", eight_bit_base=True)
+    for name in ("1.qkv", "backward of 1.fc2"):
+        op = named(step, name)
+        assert op.reads["weight"].format.name == "int8"
+        assert op.reads["scales"].shape(1) == op.reads["weight"].shape(1)[:1]
+        (wide,) = op.workspace.values()
+        assert (wide.axes, wide.format.name) == (op.reads["weight"].axes, "fp32")
+    assert "scales" not in named(step, "scores").reads
+    assert named(step, "scores").reads["weight"].format.name == "fp32"
+
+
+def test_a_base_in_8_bits_is_planned_and_not_run() -> None:
+    step = memlab.training_step(memlab.lora(WHOLE["tokens"], 2), eight_bit_base=True)
+    for rewritten in (step, memlab.recompute(step, "every"), memlab.in_place(step)):
+        memlab.plan(rewritten)
+        with pytest.raises(InputError) as refused:
+            memlab.run(rewritten, BATCH)
+        assert str(refused.value) == (
+            "an 8-bit base is planned and not run; leave it out to run the step."
+        )
+
+
+@pytest.mark.parametrize("net", [WHOLE["tokens"], memlab.freeze(WHOLE["branches"], "conv1")])
+def test_a_base_in_8_bits_is_made_of_frozen_linear_layers(net: Network) -> None:
+    with pytest.raises(InputError, match="an 8-bit base is made of frozen linear layers, and "):
+        memlab.training_step(net, eight_bit_base=True)
+
+
+def test_the_figures_of_gpt2() -> None:
+    """LoRA of rank 16 on q and v, 8 texts of 1,024 tokens, fused attention, Adam (see the notes of
+    the drawing): less than by hand by the input of the first norm, which no gradient passes, and
+    its statistics."""
+    whole = memlab.zoo.gpt2(attention="fused")
+    adapted = memlab.lora(whole)
+    full, lora, small = (
+        memlab.plan(memlab.training_step(net, "adam", eight_bit_base=small))
+        for net, small in ((whole, False), (adapted, False), (adapted, True))
+    )
+    assert [ledger.peak(8) for ledger in (full, lora, small)] == [
+        9_675_578_372,
+        7_139_308_548,
+        6_884_836_356,
+    ]
+    values = 8 * 1024 * 768 * 4
+    gone = 12 * 5 * values + values  # norm2 and gelu of each layer, the last norm
+    statistics = 2 * 4 * 8 * 1024
+    kept = 12 * 8 * 1024 * 2 * 16 * 4  # A x
+    maps = [ledger.roles(8)[Role.FEATURE_MAP] for ledger in (full, lora)]
+    assert maps[0] - maps[1] == gone - kept + values + statistics
