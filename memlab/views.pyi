@@ -13,6 +13,8 @@ from .pictures.algorithm_times import TimeAndMemory as TimeAndMemory
 from .pictures.algorithm_times import algorithm_times as algorithm_times
 from .pictures.batch_times import BatchTimes as BatchTimes
 from .pictures.batch_times import batch_times as batch_times
+from .pictures.cache import CachedText as CachedText
+from .pictures.cache import cache as cache
 from .pictures.explain.view import ExplainedModel as ExplainedModel
 from .pictures.explain.view import explain as explain
 from .pictures.gradient_histogram import GradientHistogram as GradientHistogram
@@ -21,6 +23,8 @@ from .pictures.graphics_cards import GraphicsCards as GraphicsCards
 from .pictures.graphics_cards import graphics_cards as graphics_cards
 from .pictures.idle import IdleMaps as IdleMaps
 from .pictures.idle import idle as idle
+from .pictures.length.view import LengthOfText as LengthOfText
+from .pictures.length.view import length as length
 from .pictures.live.view import View as View
 from .pictures.lowered_layers import LoweredLayers as LoweredLayers
 from .pictures.lowered_layers import lowered_layers as lowered_layers
