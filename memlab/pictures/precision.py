@@ -21,7 +21,7 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.bars import TALL, CellBar, gone, next_place
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText, Label
-from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rect, Rule
+from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Band, Scale
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table

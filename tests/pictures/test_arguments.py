@@ -61,6 +61,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.training_curves: {"histories": {}},
     views.planned_and_measured: {"run": None},
     views.precision: {"what": "mnist_cnn"},
+    views.fine_tuning: {"network": "gpt_small", "batch": 2, "length": 128},
     views.offload: {"network": "mnist_cnn", "batch": 8},
     views.idle: {"network": "mnist_cnn", "batch": 8},
     views.remedies: {"network": "mnist_cnn", "batch": 8},
