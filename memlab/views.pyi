@@ -17,6 +17,8 @@ from .pictures.cache import CachedText as CachedText
 from .pictures.cache import cache as cache
 from .pictures.explain.view import ExplainedModel as ExplainedModel
 from .pictures.explain.view import explain as explain
+from .pictures.fine_tuning.view import FineTuningMemory as FineTuningMemory
+from .pictures.fine_tuning.view import fine_tuning as fine_tuning
 from .pictures.gradient_histogram import GradientHistogram as GradientHistogram
 from .pictures.gradient_histogram import gradient_histogram as gradient_histogram
 from .pictures.graphics_cards import GraphicsCards as GraphicsCards

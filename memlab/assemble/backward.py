@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from math import prod
 
+from memlab.assemble.eight_bit_base import SCALES
 from memlab.assemble.forward import Build, numbered
 from memlab.axes import dims
 from memlab.layers.layer import Node
@@ -137,7 +138,8 @@ class _BackwardWalk:
             slots["y"] = build.maps[node.name]
         slots |= build.extras.get(node.name, {})
         own = build.parameters[node.name].items()
-        return slots | {name: array for name, array in own if name in names}
+        wanted = {*names, SCALES} if "weight" in names else {*names}
+        return slots | {name: array for name, array in own if name in wanted}
 
     def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:
         """Put the gradients of parameters among the writes or the updates of a backward operation;

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memlab.assemble.eight_bit_base import BASE, in_eight_bits, small_weights
 from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
 from memlab.layers import algorithms
@@ -18,7 +19,7 @@ from memlab.layers.losses import Loss
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.initial_values import ZEROS, InitialValue
-from memlab.step.op import NONE, Op, Operands, Phase, UpdateSlot
+from memlab.step.op import NONE, PLANNED, Op, Operands, Phase, UpdateSlot
 from memlab.step.rewrite_traits import PLAIN, RerunRule, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -36,6 +37,8 @@ class Build:
     training: bool
     autograd: bool = False
     """Whether a layer holds what PyTorch's autograd would save beside what backward reads."""
+    eight_bit_base: bool = False
+    """Whether frozen weights of linear layers are stored in 8 bits, with a scale for each row."""
     ops: list[Op] = field(default_factory=list)
     maps: dict[str, Tensor] = field(default_factory=dict)
     """The output of every node, and the input."""
@@ -50,8 +53,12 @@ class Build:
         self.maps[INPUT] = self._input()
         self.parameters: dict[str, Operands] = {}
         """Those that every node uses; they may belong to another node."""
+        self.small = small_weights(self.network) if self.eight_bit_base else frozenset()
+        """Names of the layers whose weights are stored in 8 bits."""
         for node in self.network.nodes:
             own = self._owned(node, node.parameters, Role.PARAMETER)
+            if node.name in self.small:
+                own = in_eight_bits(own)
             self.parameters[node.name] = self.parameters.get(node.shares) or own
         self.learning = self._learning() if self.training else frozenset()
         self.buffers = {
@@ -189,7 +196,20 @@ class Build:
         """Return the kernel that a layer's forward or backward takes, with its workspace."""
         shapes = node.shape, *node.input_shapes
         name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
-        return made(name, buffers, backward, node.name, self.format, self.threads)
+        chosen = made(name, buffers, backward, node.name, self.format, self.threads)
+        return self._with_wide_weight(node, chosen, backward) if self.is_small(node) else chosen
+
+    def is_small(self, node: Node) -> bool:
+        """Return whether the weight that a layer uses is stored in 8 bits."""
+        return (node.shares or node.name) in self.small
+
+    def _with_wide_weight(self, node: Node, chosen: KernelChoice, backward: bool) -> KernelChoice:
+        """Return a choice with room for the weight in the format of the step, which is what an
+        operation computes with."""
+        name = f"{node.name}.{'backward ' if backward else ''}wide weight"
+        wide = self.new(name, self.parameters[node.name]["weight"].axes, Role.WORKSPACE)
+        workspace = {**chosen.workspace, "wide weight": wide}
+        return chosen._replace(workspace=workspace, moved=chosen.moved + 2 * wide.size)
 
     def emit(
         self,
@@ -220,7 +240,10 @@ class Build:
             moved += fills * choice.moved
         attributes = self._attributes.get(node.name)
         if attributes is None:
-            attributes = self._attributes[node.name] = {"layer": node.layer, "draw": node.name}
+            attributes = {"layer": node.layer, "draw": node.name}
+            if self.is_small(node):
+                attributes[PLANNED] = BASE
+            self._attributes[node.name] = attributes
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
                choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again,
@@ -258,7 +281,8 @@ class Build:
             return []
         owners = sum(bool(node.parameters) for node in self.network.nodes)
         kept = ["kept as by PyTorch's autograd"] if self.autograd else []
-        return [f"{frozen} of {owners} layers frozen", *kept]
+        base = ["8-bit base (planned, not run)"] if self.small else []
+        return [f"{frozen} of {owners} layers frozen", *kept, *base]
 
 
 def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:

@@ -29,6 +29,7 @@ def training_step(
     algorithm: str = algorithms.DEFAULT,
     threads: int = 1,
     autograd: bool = False,
+    eight_bit_base: bool = False,
 ) -> Step:
     """Return one training step of a network: forward, loss, backward and update, every array in one
     format.
@@ -49,13 +50,25 @@ def training_step(
         threads: threads that a kernel uses; each has a workspace of its own.
         autograd: True to keep, beside what backward reads, what PyTorch's autograd saves of a
             frozen layer: the input of a convolution. ``memlab.release`` frees it again.
+        eight_bit_base: True to store the weights of frozen linear layers in 8 bits, with a scale in
+            fp32 for each row, and to widen one of them at a time. Such a step is planned, not run.
 
     Raises:
-        InputError: an unknown optimizer, format or algorithm, no thread, or no True or False.
+        InputError: an unknown optimizer, format or algorithm, no thread, or no True or False; an
+            8-bit base of a network without a frozen linear layer.
     """
     one_option("optimizer", optimizer, OPTIMIZERS)
     true_or_false("autograd", autograd)
-    build = _start(network, format, algorithm, threads, training=True, autograd=autograd)
+    true_or_false("eight_bit_base", eight_bit_base)
+    build = _start(
+        network, format, algorithm, threads, training=True, autograd=autograd,
+        eight_bit_base=eight_bit_base,
+    )  # fmt: skip
+    if eight_bit_base and not build.small:
+        raise InputError(
+            f"an 8-bit base is made of frozen linear layers, and {network.name!r} has none; try "
+            "memlab.lora(network)."
+        )
     if network.frozen and not network.learning:
         raise InputError(
             f"every layer of {network.name!r} is frozen, so no step trains it; freeze fewer, or "
@@ -104,6 +117,7 @@ def _start(
     threads: int,
     training: bool,
     autograd: bool = False,
+    eight_bit_base: bool = False,
 ) -> Build:
     if not isinstance(network, Network):
         raise InputError(
@@ -111,7 +125,8 @@ def _start(
             "or close your own with .cross_entropy()."
         )
     count = whole_number("threads", threads)
-    return Build(network, _storable(format), algorithm, count, training, autograd)
+    stored = _storable(format)
+    return Build(network, stored, algorithm, count, training, autograd, eight_bit_base)
 
 
 def _storable(format: str | Format) -> Format:

@@ -21,12 +21,12 @@ def freeze(network: Network, *layers: str) -> Network:
     """Return the network in which the parameters of these layers do not learn.
 
     A training step of it has no gradient, no optimizer state and no update for them. Layers that
-    share parameters are frozen together. Layers that are frozen already stay so. A frozen batch norm
-    still normalizes by the batch, and moves its running statistics.
+    share parameters are frozen together, and layers that are frozen already stay so. A frozen batch
+    norm still normalizes by the batch, and moves its running statistics.
 
-    >>> head = memlab.freeze(memlab.zoo.gpt_small(), "embedding", "positions", "*.*", "norm")
-    Traceback (most recent call last):
-    memlab.errors.InputError: every layer of ...
+    >>> head = memlab.freeze(memlab.zoo.vgg11(), "conv*", "fc6", "fc7")
+    >>> head.learning
+    4097000
 
     Args:
         network: a network.
@@ -100,14 +100,15 @@ def _matching(known: Iterable[str], patterns: Iterable[object], what: str) -> li
         InputError: no pattern, one that is no text, or one that matches none of them.
     """
     names, given = list(known), list(patterns)
+    if not names:
+        raise InputError(f"there is no {what}; take another network.")
+    if not given:
+        raise InputError(f"name at least one {what}; try {names[0]!r}.")
     for pattern in given:
         if not isinstance(pattern, str) or not any(fnmatchcase(n, pattern) for n in names):
             raise InputError(
                 f"no {what} has the name {shorten(pattern)}; try one of {shorten(names)}."
             )
-    if not given:
-        raise InputError(f"name at least one {what}; try {names[0]!r}." if names else
-                         f"there is no {what}.")  # fmt: skip
     return [name for name in names if any(fnmatchcase(name, str(p)) for p in given)]
 
 

@@ -179,6 +179,39 @@ def _() -> Any:
     return views.precision("linear1", 1, "sgd", start_from="fp32")
 
 
+# -- fine-tuning ----------------------------------------------------------------------------------
+
+
+@case("fine_tuning", "by default")
+def _() -> Any:
+    return views.fine_tuning()
+
+
+@case("fine_tuning", "what is asked")
+def _() -> Any:
+    return views.fine_tuning("gpt2", 8, asked=True, only=("batch",))
+
+
+@case("fine_tuning", "all numbers, matrices, every linear layer")
+def _() -> Any:
+    view = views.fine_tuning("gpt2", 1, 512, adapters="all", rank=64, fused=False)
+    view.numbers = True
+    view.on_event("choose", "1:matrices", False)
+    return view
+
+
+@case("fine_tuning", "longer texts than the axis")
+def _() -> Any:
+    view = views.fine_tuning("gpt_small", 8, 1024)
+    view.length = 2048
+    return view
+
+
+@case("fine_tuning", "the model state is larger")
+def _() -> Any:
+    return views.fine_tuning("gpt2", 1, 128)
+
+
 # -- one warp -------------------------------------------------------------------------------------
 
 

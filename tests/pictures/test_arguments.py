@@ -65,6 +65,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.precision: {"what": "mnist_cnn"},
     views.length: {"network": "gpt_small"},
     views.cache: {"network": "gpt2"},
+    views.fine_tuning: {"network": "gpt_small", "batch": 2, "length": 128},
     views.offload: {"network": "mnist_cnn", "batch": 8},
     views.idle: {"network": "mnist_cnn", "batch": 8},
     views.remedies: {"network": "mnist_cnn", "batch": 8},

@@ -8,7 +8,7 @@ the plan of its own length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -87,6 +87,13 @@ class TextStep:
         lines = self.fixed + batch * self.per_text
         at = int(lines.sum(axis=0).argmax())
         return TextPeak(dict(zip(PARTS, lines[:, at].tolist(), strict=True)), self.names[at])
+
+    def largest(self, parts: Sequence[str], batch: int) -> dict[str, int]:
+        """Return the bytes of some parts inside the operation in which they have most together."""
+        chosen = [PARTS.index(str(part)) for part in parts]
+        lines = self.fixed[chosen] + batch * self.per_text[chosen]
+        at = int(lines.sum(axis=0).argmax())
+        return dict(zip(map(str, parts), lines[:, at].tolist(), strict=True))
 
 
 def _part_finder(step: Step) -> Callable[[Lifetime], str]:
