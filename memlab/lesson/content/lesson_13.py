@@ -180,10 +180,7 @@ def adapters(n: Numbers) -> Truth:
         Mistake("none_saved", Fraction(1)),
     )
     told = {"before": three_digits(before), "after": three_digits(after)}
-    told |= {"state": three_digits(roles[Role.OPTIMIZER_STATE]),
-             "few": three_digits(left[Role.OPTIMIZER_STATE]),
-             "parameters": three_digits(left[Role.PARAMETER]),
-             "maps": three_digits(roles[Role.FEATURE_MAP]),
+    told |= {"maps": three_digits(roles[Role.FEATURE_MAP]),
              "others": three_digits(left[Role.FEATURE_MAP])}  # fmt: skip
     return Truth(ratio, (planned(ratio),), causes, told)
 
