@@ -208,5 +208,4 @@ exercise.check(cache_bytes)
 # - Adapters save gradients and optimizer state. Parameters and most feature maps stay.
 # - The **key-value cache** grows with every token of every text. Grouped heads make it smaller.
 #
-# This was the last lesson. If you have not done 07 to 09 yet:
-# [07 In place and sharing](07_sharing.ipynb).
+# This was the last lesson. If you have not done 09 yet: [09 Offload](09_offload.ipynb).
