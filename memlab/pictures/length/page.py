@@ -173,7 +173,8 @@ def page(shown: LengthPageInputs, says: str) -> Page:
 def _twin(shown: LengthPageInputs) -> Iterator[PageBlock]:
     """Yield the exact figures, which are drawn where all numbers are asked for."""
     study, before, drawn = shown.study, shown.before, shown.numbers
-    exact = study.exact_lines(before)[: 1 if shown.asked else None]
+    exact = study.exact_lines(before)
+    exact = exact[:1] if shown.asked else [*exact, *study.products()]
     yield Paragraphs([*study.notes, *exact], 12, drawn=drawn, gap=8)
     if not shown.asked:
         heads, *rows = study.roles()
@@ -223,10 +224,12 @@ def _told(shown: LengthPageInputs) -> Iterator[str]:
             yield text_of("was", tokens=f"{shown.before.longest:,}")
 
 
-def _fact(study: TextLength, part: str) -> Fact:
+def _fact(shown: LengthPageInputs, part: str) -> Fact:
     """Return the fact of a part at the length: its bytes, and its share of the peak."""
-    share = percent(study.now.parts[part], study.now.nbytes)
-    return Fact(text_of(f"part.{part}"), nbytes=study.now.parts[part],
+    now = shown.study.now
+    share = percent(now.parts[part], now.nbytes)
+    formula = "" if shown.asked else shown.study.formula(part)
+    return Fact(text_of(f"part.{part}"), formula, now.parts[part],
                 more=text_of("of_peak", share=share))  # fmt: skip
 
 
@@ -267,7 +270,7 @@ def _stack(shown: LengthPageInputs) -> Iterator[Mark]:
     the card cannot hold."""
     study = shown.study
     for layer in shown.layers:
-        area = Area(layer.low, layer.high, PAINT[layer.part], fact=_fact(study, layer.part),
+        area = Area(layer.low, layer.high, PAINT[layer.part], fact=_fact(shown, layer.part),
                     send=("choose", layer.part))  # fmt: skip
         yield from _faded(shown, layer.part, iter([area]))
     yield Stairs(shown.layers[-1].high, "rule", 0, opacity=0.75, width=0.9)
@@ -390,7 +393,10 @@ def _longest(shown: LengthPageInputs) -> Iterator[Mark]:
         yield Points([(was, study.budget)], "hollow", 9)
     if x is not None:
         yield Rule(x=x, span=(low, study.budget), look="pole", crossed=True)
-        yield Points([(x, study.budget)], size=9)
+        more = text_of("crossing_more", tokens=f"{study.longest + 1:,}",
+                       over=units.exact(study.excess))  # fmt: skip
+        said = Fact(text_of("crossing", tokens=f"{study.longest:,}"), more=more)
+        yield Points([(x, study.budget)], size=9, fact=said)
     yield from _said_longest(shown, x, was if was != x else None)
 
 
@@ -425,7 +431,7 @@ def _cut(shown: LengthPageInputs) -> Iterator[Mark]:
         nbytes = study.now.parts[part]
         high = min(low + nbytes, shown.end)
         if nbytes and low < shown.end:
-            bar = Rect(left, right, low, high, PAINT[part], fact=_fact(study, part),
+            bar = Rect(left, right, low, high, PAINT[part], fact=_fact(shown, part),
                        send=("choose", part))  # fmt: skip
             yield from _faded(shown, part, iter([bar]))
         low += nbytes
@@ -505,7 +511,7 @@ def _row(shown: LengthPageInputs, table: RowTable, part: str, base: float) -> It
     study = shown.study
     nbytes = study.now.parts[part]
     largest = nbytes and nbytes == study.now.parts[study.largest]
-    fact = _fact(study, part) if nbytes else None
+    fact = _fact(shown, part) if nbytes else None
     yield table.target(base, fact, ("choose", part))
     yield table.sample(base, PAINT[part])
     yield table.text(22, base, text_of(f"part.{part}"), 12, dim=not nbytes)
