@@ -54,8 +54,11 @@ LEFT, GAP, CUT, REACH, ROWS = 44, 28, 28, 36, 316
 width of the rows."""
 ABOVE, BELOW, HEIGHT = 30, 64, 300
 """Pixels: above the frame, below it, and the frame."""
-ROW, AMOUNTS = 21, 194
-"""Pixels from row to row, and from the left edge of the rows to the end of the amounts."""
+ROW, LOW_ROW, LOW, AMOUNTS = 21, 18, 260, 194
+"""Pixels: from row to row, the same beside a frame that is lower than ``LOW``, and from the left
+edge of the rows to the end of the amounts."""
+LOWEST = 9.0
+"""Pixels from the axis down to the baseline of the lowest row."""
 BAR, TALLEST = 8, 15
 """Pixels: width of a small bar, and height of the highest."""
 PALE = 0.26
@@ -114,6 +117,11 @@ class LengthPageInputs:
     def end(self) -> int:
         """Bytes at the end of the axis."""
         return self.study.budget * 3 // 2
+
+    @property
+    def row(self) -> float:
+        """Pixels from row to row."""
+        return LOW_ROW if self.wide and self.height < LOW else ROW
 
     @property
     def per(self) -> float:
@@ -461,7 +469,7 @@ def _middles(shown: LengthPageInputs) -> Iterator[tuple[str, float]]:
 
 def _leaders(shown: LengthPageInputs) -> Iterator[Mark]:
     """Yield thin lines from the parts of the cut to their rows."""
-    right, places = shown.cut[1], dict(_row_places())
+    right, places = shown.cut[1], dict(_row_places(shown.row))
     start = right + 4
     parts = list(_middles(shown))
     for number, (part, middle) in enumerate(parts):
@@ -471,14 +479,15 @@ def _leaders(shown: LengthPageInputs) -> Iterator[Mark]:
                     (right + REACH - 2, level)], "rule faint")  # fmt: skip
 
 
-def _row_places() -> Iterator[tuple[str, float]]:
-    """Yield the parts of the rows, each with its baseline in pixels below the axis."""
-    base = 30.0 - ROW
+def _row_places(pitch: float) -> Iterator[tuple[str, float]]:
+    """Yield the parts of the rows, each with its baseline in pixels below the axis; rows are
+    ``pitch`` apart."""
+    base = LOWEST
     for part in reversed(DRAWN):
         if part == Role.GRADIENT_MAP:
             base -= 14
         yield part, base
-        base -= ROW
+        base -= pitch
 
 
 def _rows(shown: LengthPageInputs, left: float, per: float, ground: float) -> Iterator[Mark]:
@@ -488,8 +497,8 @@ def _rows(shown: LengthPageInputs, left: float, per: float, ground: float) -> It
     """
     study, right = shown.study, left + ROWS
     table = RowTable(left, right, per, ground)
-    places = dict(_row_places())
-    top = min(places.values()) - ROW
+    places = dict(_row_places(shown.row))
+    top = min(places.values()) - shown.row
     yield table.text(22, top, text_of("table.alive"), 12, bold=True)
     yield table.text(AMOUNTS, top, text_of("table.bytes"), 11, "end", dim=True)
     if not shown.asked:
@@ -498,7 +507,7 @@ def _rows(shown: LengthPageInputs, left: float, per: float, ground: float) -> It
         yield from _faded(shown, part, _row(shown, table, part, base))
     gap = (places[str(Role.PARAMETER_GRADIENT)] + places[str(Role.GRADIENT_MAP)]) / 2 - 5
     yield table.line(gap, "limit")
-    yield table.line(30 - ROW + 7, "rule faint")
+    yield table.line(LOWEST + 7, "rule faint")
     yield table.text(22, 33, text_of("peak"), 13, bold=True)
     yield table.text(AMOUNTS, 33, three_digits(study.now.nbytes), 13, "end", bold=True)
     if not shown.asked:
@@ -567,7 +576,7 @@ class RowTable:
 
 def _rows_below(shown: LengthPageInputs) -> Chart:
     """Return the rows as a chart of their own, below the chart of a narrow page."""
-    top = -min(base for _, base in _row_places()) + ROW + 16
+    top = -min(base for _, base in _row_places(shown.row)) + ROW + 16
     marks = list(_rows(shown, 0, 1, 40))
     return Chart(Scale(0, shown.width), Scale(0, top + 40), marks, top + 40, left=0, right=0,
                  gap=4)  # fmt: skip
