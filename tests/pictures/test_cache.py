@@ -10,7 +10,8 @@ from memlab import views
 from memlab.errors import InputError
 from memlab.networks.language_models import MODELS, find
 from memlab.pictures.cache import TEXTS, TextCache
-from memlab.pictures.draw.marks import Line, Points, Rect
+from memlab.pictures.draw.chart import Chart
+from memlab.pictures.draw.marks import Line, OpenEdge, Points, Rect
 from memlab.pictures.draw.table import Below, SideBySide
 from tests.pictures.shown import charts, drawn, send
 from tests.rows import every_row
@@ -70,18 +71,27 @@ def test_both_are_in_one_format() -> None:
     assert view.kv_heads == 12
 
 
+def bars(view: Any) -> Chart:
+    """The chart of the bars beside the lines."""
+    beside = next(block for block in view.page().blocks if isinstance(block, SideBySide))
+    below = beside.parts[1][0]
+    assert isinstance(below, Below)
+    chart = below.blocks[0]
+    assert isinstance(chart, Chart)
+    return chart
+
+
 def test_bars_keep_their_scale_and_are_torn_beyond_it() -> None:
     view = views.cache("gpt2")
-    side = next(block for block in view.page().blocks if isinstance(block, SideBySide)).parts[1][0]
-    assert isinstance(side, Below)
-    before: Any = side.blocks[0]
-    ends = [m.x1 for m in before.marks if isinstance(m, Rect)]
+    before = bars(view)
+    ends = [mark.x1 for mark in before.marks if isinstance(mark, Rect)]
     assert ends == [497_759_232, 75_497_472, 301_989_888, 1_207_959_552]
+    assert not [mark for mark in before.marks if isinstance(mark, OpenEdge)]
     view.length = 16_384
-    page: Any = view.page()
-    after = next(b for b in page.blocks if isinstance(b, SideBySide)).parts[1][0].blocks[0]
+    after = bars(view)
     assert after.x == before.x
-    assert max(m.x1 for m in after.marks if isinstance(m, Rect)) == before.x.last
+    assert max(mark.x1 for mark in after.marks if isinstance(mark, Rect)) == before.x.last
+    assert len([mark for mark in after.marks if isinstance(mark, OpenEdge)]) == 2
     assert "19.3 GB" in view.text()
 
 
