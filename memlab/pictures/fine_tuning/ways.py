@@ -13,7 +13,7 @@ from memlab.assemble.step import training_step
 from memlab.networks.fine_tuning import lora
 from memlab.networks.graph import Network
 from memlab.networks.language_models import LanguageModel
-from memlab.pictures.length.growth import LOGITS, MATRICES, OTHERS, REST, TextStep
+from memlab.pictures.length.growth import LOGITS, MATRICES, OTHERS, TextStep
 from memlab.pictures.values.number_text import percent, three_digits, three_digits_of_sum
 from memlab.pictures.values.study import Study
 from memlab.step.lifetimes import Lifetime
@@ -66,10 +66,9 @@ class TuningRecipe:
         """Return the figures of a way; its last plans are cached."""
         recipe = replace(self, rank=1, adapters="q and v") if way == FULL else self
         plan, learning = _planned(recipe, way, length)
+        state, maps = (plan.largest(parts, batch) for parts in (STATE, MAPS))
         peak = plan.peak(batch)
-        rest = {part: peak.parts[part] for part in (*MAPS, REST)}
-        return TuningWay(way, learning, plan.largest(STATE, batch), rest, peak.nbytes,
-                         peak.operation)  # fmt: skip
+        return TuningWay(way, learning, state, maps, peak.nbytes, peak.operation)
 
     def maps(self, length: int) -> tuple[LayerMap, ...]:
         """Return the maps that one layer of the model keeps when every parameter learns."""
@@ -88,25 +87,20 @@ def _planned(recipe: TuningRecipe, way: str, length: int) -> tuple[TextStep, int
 
 @dataclass(frozen=True)
 class TuningWay:
-    """Figures of one way at a batch: how many values learn, the model ``state`` by role when it is
-    largest, and by part what else is alive inside the ``operation`` of the ``peak``."""
+    """Figures of one way at a batch: how many values learn, the model ``state`` and the ``maps`` by
+    part, each at the moment when they are largest, and the ``operation`` of the ``peak``."""
 
     name: str
     learning: int
     state: Mapping[str, int]
-    others: Mapping[str, int]
+    maps: Mapping[str, int]
     peak: int
     operation: str
 
     @property
     def amounts(self) -> dict[str, int]:
         """Bytes of every part."""
-        return {**self.state, **self.others}
-
-    @property
-    def maps(self) -> dict[str, int]:
-        """Bytes of the maps at the peak, by part."""
-        return {part: self.others[part] for part in MAPS}
+        return {**self.state, **self.maps}
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -283,8 +277,8 @@ class FineTuning(Study):
         for role in STATE:
             rows.append([name_of(role), *(f"{way.state[str(role)]:,}" for way in self.ways)])
         rows.append([text_of("table.state"), *(f"{way.totals[0]:,}" for way in self.ways)])
-        for part in (*MAPS, REST):
-            if any(sizes := [way.others[part] for way in self.ways]):
+        for part in MAPS:
+            if any(sizes := [way.maps[part] for way in self.ways]):
                 rows.append([name_of(part), *(f"{nbytes:,}" for nbytes in sizes)])
         rows.append([text_of("table.maps"), *(f"{way.totals[1]:,}" for way in self.ways)])
         rows.append([text_of("table.peak"), *(f"{way.peak:,}" for way in self.ways)])
