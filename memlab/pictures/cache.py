@@ -36,7 +36,6 @@ from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.length import axis
 from memlab.pictures.length.axis import FIRST, LAST
-from memlab.pictures.length.text_length import share_text
 from memlab.pictures.length.view import CARDS
 from memlab.pictures.live.setting import Checkbox, Select, Setting, State
 from memlab.pictures.live.view import PageState, View, maker
@@ -135,7 +134,7 @@ class TextCache(Study):
         return text_of(
             "title.one" if self.model.kv_heads == 1 else "title.grouped",
             heads=_number(self.model.group).capitalize(),
-            share=share_text(share.numerator, share.denominator),
+            share=_share(round(1 / share)),
             more=text_of(f"more.{key}", times=_number(round(1 / share))),
         )
 
@@ -180,6 +179,12 @@ def _number(count: int) -> str:
     """Return a small number in words, a larger one in digits."""
     key = f"cache.number.{count}"
     return strings.get(key) if strings.has(key) else str(count)
+
+
+def _share(parts: int) -> str:
+    """Return one of so many parts in words: ``'a third'``."""
+    key = f"cache.share.{parts}"
+    return strings.get(key) if strings.has(key) else text_of("share.part", parts=parts)
 
 
 def text_of(key: str, /, **values: object) -> str:

@@ -316,6 +316,49 @@ def _() -> Any:
     return view
 
 
+# -- the length of a text, and its cache ----------------------------------------------------------
+
+
+def _changed(view: Any, then: dict[str, Any]) -> Any:
+    """A view after changes, one by one, with the state before the last one as its outline."""
+    for name, value in then.items():
+        setattr(view, name, value)
+    return view
+
+
+LENGTHS: dict[str, Callable[[], Any]] = {
+    "by default": lambda: views.length(),
+    "fused": lambda: _changed(views.length(), {"fused": True}),
+    "loss in chunks": lambda: _changed(views.length(fused=True), {"chunks": 8}),
+    "all numbers, too much": lambda: _changed(views.length(length=3000), {"numbers": True}),
+    "asked": lambda: views.length(asked=True, only=("batch",), height=260),
+    "a part in focus": lambda: _pressed(views.length("gpt_small"), "gradient_map"),
+    "every length fits": lambda: views.length("gpt_small", 1, fused=True, card="80 GB card"),
+    "no length fits": lambda: views.length("gpt2_xl", 16, length=128, card="12 GB card"),
+    "fewer texts": lambda: _changed(views.length("gpt2_medium", 16, length=16_384), {"batch": 1}),
+}
+CACHES: dict[str, Callable[[], Any]] = {
+    "by default": lambda: views.cache(),
+    "grouped": lambda: _changed(views.cache(), {"kv_heads": 4}),
+    "all numbers, one head": lambda: _changed(views.cache(), {"kv_heads": 1, "numbers": True}),
+    "asked": lambda: views.cache(asked=True, height=260),
+    "beyond the axis": lambda: _pressed(views.cache("llama3_70b", format="bf16"), "4"),
+    "a long text": lambda: _changed(views.cache("gpt2", 16_384, kv_heads=3), {"kv_heads": 12}),
+    "a short text": lambda: views.cache("gpt2_xl", 128),
+}
+
+
+def _pressed(view: Any, what: str) -> Any:
+    view.on_event("choose", what, False)
+    return view
+
+
+for _name, _make in LENGTHS.items():
+    case("length", _name)(_make)
+for _name, _make in CACHES.items():
+    case("cache", _name)(_make)
+
+
 # -- the memory of a network ----------------------------------------------------------------------
 
 

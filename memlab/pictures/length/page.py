@@ -44,7 +44,7 @@ from memlab.pictures.length.axis import FIRST, LAST, doublings, foot, pole
 from memlab.pictures.length.growth import FLOOR, PARTS
 from memlab.pictures.length.text_length import DRAWN, TextLength, text_of
 from memlab.pictures.mountain.layers import MountainLayer, pile
-from memlab.pictures.values.number_text import percent, three_digits
+from memlab.pictures.values.number_text import percent, three_digits, unit_of
 from memlab.step.tensor import Role
 
 NARROW = 800
@@ -208,6 +208,8 @@ def _told(shown: LengthPageInputs) -> Iterator[str]:
     study = shown.study
     yield text_of("ends", first=f"{FIRST:,}", last=f"{LAST:,}")
     yield text_of("here", length=f"{study.length:,}")
+    if shown.numbers:
+        yield text_of("levels", marks=", ".join(label for _, label in _levels(shown)))
     yield "; ".join([text_of("card", card=_card_amount(study)), *_free(study)])
     for part in DRAWN:
         law = text_of(f"law.{study.law(part)}")
@@ -271,8 +273,8 @@ def _stack(shown: LengthPageInputs) -> Iterator[Mark]:
     yield Stairs(shown.layers[-1].high, "rule", 0, opacity=0.75, width=0.9)
     yield Veil(0, shown.plot, study.budget, shown.end)
     ground = [layer.high for layer in shown.layers if layer.part in FLOOR][-1]
-    drawn = np.array(ground[: len(shown.lengths)])
-    points = [(float(at), float(drawn[at])) for at in range(0, len(drawn), 4) if drawn[at]]
+    drawn = ground[: len(shown.lengths)].tolist()
+    points = [(float(at), level) for at, level in enumerate(drawn) if 0 < level <= shown.end][::4]
     if len(points) > 1:
         yield Line(points, "limit")
 
@@ -295,7 +297,8 @@ def _names(shown: LengthPageInputs) -> Iterator[Mark]:
             whole = Name(text_of(f"part.{layer.part}"), [], chip=True, finders=finders)
             key = f"part.{layer.part}{'_name' * TWO_LINES[layer.part]}"
             yield Name(text_of(key), [], chip=True, finders=finders, instead=whole)
-    yield _floor_name(shown)
+    if not shown.asked:
+        yield _floor_name(shown)
 
 
 def _floor_name(shown: LengthPageInputs) -> Label:
@@ -303,7 +306,7 @@ def _floor_name(shown: LengthPageInputs) -> Label:
     level = shown.study.now.floor
     tries = [shown.plot * share for share in (0.85, 0.7, 0.55, 0.4)]
     places = [(x, level, "middle", 0.0, dy) for dy in (-26.0, -38.0) for x in tries]
-    return Label(text_of("floor"), places, 11, chip=True, leader=8)
+    return Label(text_of("floor"), places, 11, chip=True, apart=8, leader=8)
 
 
 # -- card, axis, cursor ----------------------------------------------------------------------------
@@ -343,11 +346,16 @@ def _axis(shown: LengthPageInputs) -> Iterator[Mark]:
     yield from foot(0, shown.plot, 0, text_of("axis"), BELOW - 4)
     for length in doublings():
         yield Rule(x=shown.x(length), span=(0, 0), look="rule", below=5, crossed=True)
-    if shown.numbers:
-        for share in (0, 1, 3):
-            nbytes = shown.end * share // 3
-            label = f"{nbytes / units.DECIMAL['GB']:,.4g}" + " GB" * (share == 3)
-            yield ChartText(0, nbytes, label, 11, "end", dx=-8, dy=4, dim=True)
+    for nbytes, label in _levels(shown):
+        yield ChartText(0, nbytes, label, 11, "end", dx=-8, dy=4, dim=True)
+
+
+def _levels(shown: LengthPageInputs) -> list[tuple[int, str]]:
+    """Return the marks of the axis of bytes with their names, where all numbers are asked for."""
+    levels = [shown.end * share // 3 for share in (0, 1, 3) if shown.numbers]
+    unit = unit_of(shown.end)
+    names = [f"{nbytes / units.UNITS[unit]:,.4g}" for nbytes in levels]
+    return list(zip(levels, [*names[:-1], *(f"{name} {unit}" for name in names[-1:])], strict=True))
 
 
 def _pole(shown: LengthPageInputs) -> Iterator[Mark]:
@@ -391,7 +399,7 @@ def _said_longest(shown: LengthPageInputs, x: float | None, was: float | None) -
     study, before, dy = shown.study, shown.before, BELOW - 22
     said = _fits(study)
     room = texts.width(said, 13, bold=True) + 12
-    edge = shown.plot if shown.wide else shown.frame
+    edge = shown.cut[1] if shown.wide else shown.frame
     right = x is not None and x + room <= edge
     at, anchor, dx = (
         (0.0, "start", 0) if x is None else (x, "start", 7) if right else (x, "end", -7)
@@ -421,7 +429,8 @@ def _cut(shown: LengthPageInputs) -> Iterator[Mark]:
                        send=("choose", part))  # fmt: skip
             yield from _faded(shown, part, iter([bar]))
         low += nbytes
-    yield Rule(y=study.now.floor, span=(left - 5, right + 5), look="limit", crossed=True)
+    if study.now.floor <= shown.end:
+        yield Rule(y=study.now.floor, span=(left - 5, right + 5), look="limit", crossed=True)
     if low > shown.end:
         yield OpenEdge(left, right)
     yield Rule(y=0, span=(left, right), look="rule", crossed=True)

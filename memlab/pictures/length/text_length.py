@@ -18,7 +18,7 @@ from memlab.pictures.length.growth import (
     TextPeak,
     TrainingRecipe,
 )
-from memlab.pictures.values.number_text import percent, three_digits
+from memlab.pictures.values.number_text import three_digits
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
@@ -216,7 +216,7 @@ def share_text(part: int, whole: int) -> str:
             return text_of(f"share.{key}")
     if share > Fraction(19, 20):
         return text_of("share.most")
-    return text_of("share.percent", percent=percent(part, whole))
+    return text_of("share.percent", percent=round(100 * share))
 
 
 def _part_of(parts: int) -> str:
