@@ -116,14 +116,9 @@ def page(shown: FineTuningPageInputs, says: str) -> Page:
 
 
 def _blocks(shown: FineTuningPageInputs, title: str) -> Iterator[PageBlock]:
-    study, recipe = shown.study, shown.study.recipe
+    study = shown.study
     yield Paragraphs([emphasized(title)], 20)
-    if shown.asked:
-        counts = {"learning": study.adapted.learning, "parameters": recipe.model.parameters}
-        see = text_of("see_asked", rank=recipe.rank, adapters=recipe.where,
-                      **{key: f"{count:,}" for key, count in counts.items()})  # fmt: skip
-    else:
-        see = text_of("see")
+    see = f"{text_of('see_asked')} {study.adapters}" if shown.asked else text_of("see")
     yield Paragraphs(see, 13, gap=3)
     drawn = [part for part in (*map(str, STATE), *MAPS) if part in _drawn(shown)]
     yield Key([(PAINT[part], name_of(part)) for part in drawn], gap=8)
@@ -132,7 +127,7 @@ def _blocks(shown: FineTuningPageInputs, title: str) -> Iterator[PageBlock]:
         yield Paragraphs(study.subject, dim=True, gap=1)
         return
     yield Paragraphs(text_of("cells.head"), 13, bold=True, gap=14)
-    yield Paragraphs(text_of("cells.note", features=recipe.model.features), 11, dim=True)
+    yield Paragraphs(text_of("cells.note"), 11, dim=True)
     yield _layer(shown)
     heads, *rows = study.table()
     yield Table(heads, rows, drawn=False)
