@@ -18,7 +18,7 @@ from memlab.ledger.ledger import evaluate
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
-from memlab.pictures.draw.bars import TALL, CellBar, gone, next_place
+from memlab.pictures.draw.bars import TALL, CellBar, gone, margins, next_place
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rule
@@ -61,8 +61,8 @@ OFFERED: dict[str, tuple[str, ...]] = {
 Formats = dict[str, str]
 """By what is stored: a role, or the copy of the parameters."""
 
-NAMES, TOTAL, AMOUNT = 122, 76, 66
-"""Pixels: for the names of rows, for the bytes of one parameter, for an amount at a bar."""
+NAMES, TOTAL = 122, 76
+"""Pixels for the names of rows, and for the bytes of one parameter."""
 PITCH, PARTS, HEAD = 62, 16, 38
 """Pixels from row to row, for the line of parts below a bar, for the heads."""
 NARROW, APART, SHARE = 760, 20, 0.43
@@ -744,7 +744,7 @@ def _stacks(shown: PrecisionPageInputs) -> Chart:
     names = 0 if shown.wide else NAMES
     sums = [texts.width(way.sums[1], 11) + 12 for way in study.ways if shown.numbers]
     noted = max(NOTE - 55, texts.width(_maps_note(study), 11) + 14)
-    left, right = _margins(room - names, state, maps, max(noted, *sums * shown.wide, 0))
+    left, right = margins(room - names, state, maps, max(noted, *sums * shown.wide, 0))
     pixel = (room - names - left - right) / max(state + maps, 1)
     first, half = study.first.totals[0], study.first.totals[1] / 2
     marks: list[Mark] = [Rule(x=-first), *_heads(shown, state * pixel + left)]
@@ -762,17 +762,6 @@ def _stacks(shown: PrecisionPageInputs) -> Chart:
     marks.append(Rule(x=0, look="limit", above=HEAD - 8))
     return Chart(Scale(-state, maps), shown.rows, marks, shown.height, left=names + left,
                  right=right, above=HEAD, name=text_of("state_head"), gap=4)  # fmt: skip
-
-
-def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
-    """Return the margins to the left and right of the bars, so that amounts fit and the right side
-    has at ``least`` the given pixels."""
-    part = state / max(state + maps, 1)
-    right = 8.0
-    if (room - AMOUNT - right) * (1 - part) + right < least:
-        right = (least - (room - AMOUNT) * (1 - part)) / part
-    left = max(float(AMOUNT), 100 - (room - AMOUNT - right) * part)
-    return left, right
 
 
 def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:

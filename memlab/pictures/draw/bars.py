@@ -13,6 +13,8 @@ TALL = 34
 """Height of a bar in pixels."""
 PALE = 0.26
 """Opacity of what is not in focus."""
+AMOUNT = 66
+"""Pixels for an amount beside a bar."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,23 @@ def gone(row: int, end: float, old: float) -> Iterator[Mark]:
     """Yield marks for what another choice has beyond the end of the bar in a row, dashed."""
     if abs(old - end) > 0.004 * abs(old) and abs(old) > abs(end):
         yield Rect(min(end, old), max(end, old), row, row + 1, "before", 1.5, TALL)
+
+
+def margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
+    """Return the margins in pixels to the left and right of bars that lie on both sides of a line.
+
+    Args:
+        room: pixels for the bars and their amounts.
+        state: bytes at the end of the scale to the left.
+        maps: bytes at the end of the scale to the right.
+        least: pixels that the right side has at least, with its margin.
+    """
+    part = state / max(state + maps, 1)
+    right = 8.0
+    if (room - AMOUNT - right) * (1 - part) + right < least:
+        right = (least - (room - AMOUNT) * (1 - part)) / part
+    left = max(float(AMOUNT), 100 - (room - AMOUNT - right) * part)
+    return left, right
 
 
 def next_place(places: Sequence[str], here: str, key: str) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from memlab.pictures.draw import text as texts
-from memlab.pictures.draw.bars import TALL, CellBar, gone
+from memlab.pictures.draw.bars import TALL, CellBar, gone, margins
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Rect, Rule
@@ -32,10 +33,11 @@ from memlab.pictures.fine_tuning.ways import (
 from memlab.pictures.length.page import PAINT
 from memlab.pictures.values.number_text import three_digits
 
-NAMES, AMOUNT, RIGHT = 168, 66, 10
-"""Pixels for the names of rows, for an amount beside a bar, and to the right of the bars."""
-NARROW, FEW = 640, 112
-"""Below that width the names of rows have so many pixels."""
+NAMES, RIGHT = 168, 10
+"""Pixels for the names of rows, and to the right of the cells."""
+NARROW, FEW = 760, 112
+"""Below that width the names of rows have so many pixels, and the sums of both sides stand one
+below the other."""
 PITCH, PARTS, HEAD = 62, 16, 38
 """Pixels from row to row, for the sums below a bar, for the heads."""
 CELLS, BELOW = 40, 44
@@ -60,14 +62,19 @@ class FineTuningPageInputs:
         return self.study.ways[:1] if self.asked else self.study.ways
 
     @property
+    def wide(self) -> bool:
+        """True if the sums of both sides stand beside each other."""
+        return self.width >= NARROW
+
+    @property
     def names(self) -> float:
         """Pixels for the names of rows."""
-        return NAMES if self.width >= NARROW else FEW
+        return NAMES if self.wide else FEW
 
     @property
     def pitch(self) -> float:
         """Pixels from row to row."""
-        return PITCH + PARTS * self.numbers
+        return PITCH + PARTS * self.numbers * (1 if self.wide else 2)
 
     @property
     def rows(self) -> Band:
@@ -75,9 +82,28 @@ class FineTuningPageInputs:
         return Band(len(self.ways), 0)
 
     @property
+    def maps_note(self) -> str:
+        """What the maps are of."""
+        study = self.study
+        key = "maps_note" if study.batch > 1 else "maps_note_one"
+        return text_of(key, batch=f"{study.batch:,}", length=f"{study.length:,}")
+
+    def right_sum(self, way: TuningWay) -> str:
+        """Return the maps of a way as a sum, and its peak."""
+        return f"{way.sums[1]}; {text_of('of_peak', peak=three_digits(way.peak))}"
+
+    @cached_property
+    def margins(self) -> tuple[float, float]:
+        """Pixels to the left of the bars, without the names, and to their right."""
+        sums = [self.right_sum(way) for way in self.ways if self.numbers]
+        least = max(texts.width(line, 11) + 14 for line in (self.maps_note, *sums))
+        state, maps = self.room
+        return margins(self.width - self.names, state, maps, least)
+
+    @property
     def pixel(self) -> float:
         """Pixels of one byte."""
-        return (self.width - self.names - AMOUNT - RIGHT) / max(sum(self.room), 1)
+        return (self.width - self.names - sum(self.margins)) / max(sum(self.room), 1)
 
 
 def page(shown: FineTuningPageInputs, says: str) -> Page:
@@ -90,14 +116,9 @@ def page(shown: FineTuningPageInputs, says: str) -> Page:
 
 
 def _blocks(shown: FineTuningPageInputs, title: str) -> Iterator[PageBlock]:
-    study, recipe = shown.study, shown.study.recipe
+    study = shown.study
     yield Paragraphs([emphasized(title)], 20)
-    if shown.asked:
-        counts = {"learning": study.adapted.learning, "parameters": recipe.model.parameters}
-        see = text_of("see_asked", rank=recipe.rank, adapters=recipe.where,
-                      **{key: f"{count:,}" for key, count in counts.items()})  # fmt: skip
-    else:
-        see = text_of("see")
+    see = f"{text_of('see_asked')} {study.adapters}" if shown.asked else text_of("see")
     yield Paragraphs(see, 13, gap=3)
     drawn = [part for part in (*map(str, STATE), *MAPS) if part in _drawn(shown)]
     yield Key([(PAINT[part], name_of(part)) for part in drawn], gap=8)
@@ -106,7 +127,7 @@ def _blocks(shown: FineTuningPageInputs, title: str) -> Iterator[PageBlock]:
         yield Paragraphs(study.subject, dim=True, gap=1)
         return
     yield Paragraphs(text_of("cells.head"), 13, bold=True, gap=14)
-    yield Paragraphs(text_of("cells.note", features=recipe.model.features), 11, dim=True)
+    yield Paragraphs(text_of("cells.note"), 11, dim=True)
     yield _layer(shown)
     heads, *rows = study.table()
     yield Table(heads, rows, drawn=False)
@@ -122,35 +143,29 @@ def _drawn(shown: FineTuningPageInputs) -> set[str]:
 
 def _bars(shown: FineTuningPageInputs) -> Chart:
     """Return the chart with a row for each way."""
-    (state, maps), study = shown.room, shown.study
-    half = study.first.totals[1] / 2
+    state, maps = shown.room
     marks: list[Mark] = [*_heads(shown)]
-    if half <= maps:
-        place = (half, 0.5, "middle", 0.0, -TALL / 2 - 5)
-        marks += [Rule(x=half), Label(text_of("half"), [place], 11, dim=True)]
     for row, way in enumerate(shown.ways):
         marks += [*_name(shown, row, way), *_parts(shown, row, way), *_amounts(shown, row, way)]
     marks.append(Rule(x=0, look="limit", above=HEAD - 8))
     return Chart(Scale(-state, maps), shown.rows, marks, shown.pitch * len(shown.ways),
-                 left=shown.names + AMOUNT, right=RIGHT, above=HEAD, told=list(_told(shown)),
+                 left=shown.names + shown.margins[0], right=shown.margins[1], above=HEAD,
+                 told=list(_told(shown)),
                  name=text_of("state_head"), gap=4)  # fmt: skip
 
 
 def _heads(shown: FineTuningPageInputs) -> Iterator[Mark]:
     """Yield marks for the names of both sides."""
-    study = shown.study
-    key = "maps_note" if study.batch > 1 else "maps_note_one"
-    note = text_of(key, batch=f"{study.batch:,}", length=f"{study.length:,}")
     first, second = 20 - HEAD, 35 - HEAD
     yield ChartText(0, 0, text_of("state_head"), 13, "end", dx=-12, dy=first, bold=True)
     yield ChartText(0, 0, text_of("state_note"), 11, "end", dx=-12, dy=second, dim=True)
     yield ChartText(0, 0, text_of("maps_head"), 13, dx=10, dy=first, bold=True)
-    yield ChartText(0, 0, note, 11, dx=10, dy=second, dim=True)
+    yield ChartText(0, 0, shown.maps_note, 11, dx=10, dy=second, dim=True)
 
 
 def _name(shown: FineTuningPageInputs, row: int, way: TuningWay) -> Iterator[Mark]:
     """Yield marks for the name of a way, and what is told of it."""
-    left, dx, y = -shown.room[0], -shown.names - AMOUNT, row + 0.5
+    left, dx, y = -shown.room[0], -shown.names - shown.margins[0], row + 0.5
     yield ChartText(left, y, way.label, 13, dx=dx, dy=-2, bold=True)
     lines = texts.wrap(shown.study.row_note(way), shown.names - 6, 11)
     for index, line in enumerate(lines[:3]):
@@ -200,10 +215,9 @@ def _amounts(shown: FineTuningPageInputs, row: int, way: TuningWay) -> Iterator[
     anchor, dx = ("end", -10) if inside else ("start", 8)
     yield ChartText(right, y, amount, 13, anchor, dx=dx, dy=5, bold=True, chip=True)
     if shown.numbers:
-        said = text_of("of_peak", peak=three_digits(way.peak))
-        dy = TALL / 2 + 14
+        dy, low = TALL / 2 + 14, 0 if shown.wide else 14
         yield ChartText(0, y, way.sums[0], 11, "end", dx=-8, dy=dy, chip=True, held=True)
-        yield ChartText(0, y, f"{way.sums[1]}; {said}", 11, dx=8, dy=dy, chip=True, held=True)
+        yield ChartText(0, y, shown.right_sum(way), 11, dx=8, dy=dy + low, chip=True, held=True)
 
 
 def _told(shown: FineTuningPageInputs) -> Iterator[str]:

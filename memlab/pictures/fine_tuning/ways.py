@@ -13,7 +13,7 @@ from memlab.assemble.step import training_step
 from memlab.networks.fine_tuning import lora
 from memlab.networks.graph import Network
 from memlab.networks.language_models import LanguageModel
-from memlab.pictures.length.growth import LOGITS, MATRICES, OTHERS, REST, TextStep
+from memlab.pictures.length.growth import LOGITS, MATRICES, OTHERS, TextStep
 from memlab.pictures.values.number_text import percent, three_digits, three_digits_of_sum
 from memlab.pictures.values.study import Study
 from memlab.step.lifetimes import Lifetime
@@ -52,11 +52,10 @@ class TuningRecipe:
         return text_of("control.adapters_all") if self.adapters == "all" else self.adapters
 
     def network(self, way: str, length: int) -> Network:
-        """Return the network of a way, for texts of ``length`` tokens."""
-        whole = self.model.network(length, "fused" if self.fused else "matrix")
+        """Return the network of a way, for texts of ``length`` tokens; the last ones are cached."""
         if way == FULL:
-            return whole
-        return lora(whole, self.rank, 2 * self.rank, ADAPTED[self.adapters])
+            return _whole(self.model, self.fused, length)
+        return _adapted(self, length)
 
     def step(self, way: str, length: int) -> Step:
         """Return the training step of a way, with Adam."""
@@ -64,23 +63,31 @@ class TuningRecipe:
 
     def figures(self, way: str, length: int, batch: int) -> TuningWay:
         """Return the figures of a way; its last plans are cached."""
-        recipe = replace(self, rank=1, adapters="q and v") if way == FULL else self
-        plan, learning = _planned(recipe, way, length)
+        recipe = TuningRecipe(self.model, fused=self.fused) if way == FULL else self
+        plan, learning = _planned(recipe, way, length), self.network(way, length).learning
+        state, maps = (plan.largest(parts, batch) for parts in (STATE, MAPS))
         peak = plan.peak(batch)
-        rest = {part: peak.parts[part] for part in (*MAPS, REST)}
-        return TuningWay(way, learning, plan.largest(STATE, batch), rest, peak.nbytes,
-                         peak.operation)  # fmt: skip
+        return TuningWay(way, learning, state, maps, peak.nbytes, peak.operation)
 
     def maps(self, length: int) -> tuple[LayerMap, ...]:
         """Return the maps that one layer of the model keeps when every parameter learns."""
         return _layer_maps(replace(self, model=replace(self.model, layers=_BLOCKS)), length)
 
 
+@lru_cache(maxsize=32)
+def _whole(model: LanguageModel, fused: bool, length: int) -> Network:
+    return model.network(length, "fused" if fused else "matrix")
+
+
+@lru_cache(maxsize=32)
+def _adapted(recipe: TuningRecipe, length: int) -> Network:
+    whole, layers = recipe.network(FULL, length), ADAPTED[recipe.adapters]
+    return lora(whole, recipe.rank, 2 * recipe.rank, layers)
+
+
 @lru_cache(maxsize=96)
-def _planned(recipe: TuningRecipe, way: str, length: int) -> tuple[TextStep, int]:
-    """Return the plan of a way, and the number of values that learn."""
-    step = recipe.step(way, length)
-    return TextStep(step), recipe.network(way, length).learning
+def _planned(recipe: TuningRecipe, way: str, length: int) -> TextStep:
+    return TextStep(recipe.step(way, length))
 
 
 # -- one way -----------------------------------------------------------------------------------
@@ -88,25 +95,20 @@ def _planned(recipe: TuningRecipe, way: str, length: int) -> tuple[TextStep, int
 
 @dataclass(frozen=True)
 class TuningWay:
-    """Figures of one way at a batch: how many values learn, the model ``state`` by role when it is
-    largest, and by part what else is alive inside the ``operation`` of the ``peak``."""
+    """Figures of one way at a batch: how many values learn, the model ``state`` and the ``maps`` by
+    part, each at the moment when they are largest, and the ``operation`` of the ``peak``."""
 
     name: str
     learning: int
     state: Mapping[str, int]
-    others: Mapping[str, int]
+    maps: Mapping[str, int]
     peak: int
     operation: str
 
     @property
     def amounts(self) -> dict[str, int]:
         """Bytes of every part."""
-        return {**self.state, **self.others}
-
-    @property
-    def maps(self) -> dict[str, int]:
-        """Bytes of the maps at the peak, by part."""
-        return {part: self.others[part] for part in MAPS}
+        return {**self.state, **self.maps}
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -266,13 +268,20 @@ class FineTuning(Study):
 
     @property
     def notes(self) -> list[str]:
-        return [self.subject, *(text_of(f"note.{key}") for key in ("moments", "small", "pytorch"))]
+        more = [text_of(f"note.{key}") for key in ("moments", "small", "pytorch")]
+        return [f"{self.subject} {self.adapters}", *more]
+
+    @property
+    def adapters(self) -> str:
+        """Return what the adapters are, and how many values learn."""
+        counts = {"learning": self.adapted.learning, "parameters": self.recipe.model.parameters}
+        return text_of("adapters", rank=self.recipe.rank, adapters=self.recipe.where,
+                       **{key: f"{count:,}" for key, count in counts.items()})  # fmt: skip
 
     def row_note(self, way: TuningWay) -> str:
         """Return what stands under the name of a way."""
         learning = percent(way.learning, way.learning + self.recipe.model.parameters)
-        return text_of(f"note.row.{way.name}", adapters=self.recipe.where, share=learning,
-                       rank=self.recipe.rank)  # fmt: skip
+        return text_of(f"note.row.{way.name}", adapters=self.recipe.where, share=learning)
 
     # -- tables -----------------------------------------------------------------------------
 
@@ -283,8 +292,8 @@ class FineTuning(Study):
         for role in STATE:
             rows.append([name_of(role), *(f"{way.state[str(role)]:,}" for way in self.ways)])
         rows.append([text_of("table.state"), *(f"{way.totals[0]:,}" for way in self.ways)])
-        for part in (*MAPS, REST):
-            if any(sizes := [way.others[part] for way in self.ways]):
+        for part in MAPS:
+            if any(sizes := [way.maps[part] for way in self.ways]):
                 rows.append([name_of(part), *(f"{nbytes:,}" for nbytes in sizes)])
         rows.append([text_of("table.maps"), *(f"{way.totals[1]:,}" for way in self.ways)])
         rows.append([text_of("table.peak"), *(f"{way.peak:,}" for way in self.ways)])
