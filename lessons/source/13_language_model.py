@@ -6,15 +6,15 @@
 # %%
 from memlab import lesson, views
 
-views.length("gpt2", 8, fused=True, asked=True, only=("length",), examples=False)
+views.length("gpt2", 8, fused=True, asked=True, only=("length",), examples=False, height=205)
 
 # %% [markdown]
 # GPT-2 trains on 8 texts. Set **Length** to 2048: which parts double, and which stay?
 #
 # You will be able to
 #
-# - say how each part of the memory grows with the length of a text,
-# - say what fine-tuning with adapters saves, and what it does not,
+# - say how each part of the memory grows with a text,
+# - say what adapters save, and what they do not,
 # - compute the memory that a model needs while it writes.
 #
 # Words: [fused attention](glossary.md), [logits](glossary.md), [adapter](glossary.md),
@@ -36,7 +36,7 @@ lesson.recall("13.state").guess("eight").reveal()
 # ## What does a text twice as long need?
 #
 # A text is a row of **tokens**. For **attention**, each token has a query, a key and a value. In
-# every head, each query is multiplied with each key: these products, after softmax, are a matrix.
+# every head, each query is multiplied by each key: these products, after softmax, are a matrix.
 # The first view has no matrices. Now they are kept for backward.
 
 # %%
@@ -107,6 +107,14 @@ lesson.predict("13.lora")
 
 # %% tags=["solution", "picture-lora"]
 lesson.predict("13.lora").guess(4, because="no gradients, no Adam").revise(1.4).reveal()
+
+# %% [markdown]
+# Here it runs:
+
+# %%
+small = memlab.lora(memlab.zoo.gpt_small(64, layers=2), rank=4)
+run = memlab.run(memlab.training_step(small, "adam"), 8)
+print(f"{small.learning:,} values learn; measured minus planned: {run.residual} B")
 
 # %% [markdown]
 # ## What does a model need while it writes?
@@ -191,9 +199,9 @@ exercise.check(cache_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - GPT-2 was published for texts of at most 1,024 tokens.
-# - PyTorch keeps more than is needed, such as the masks of dropout.
-# - Frozen parameters in 8 or 4 bits (QLoRA) are smaller; the feature maps stay.
+# - GPT-2 was published for at most 1,024 tokens.
+# - PyTorch keeps more, such as the masks of dropout.
+# - Frozen parameters in 4 bits (QLoRA) are smaller; feature maps stay.
 # - Llama-like models have other layers. A block keeps one large feature map more<sup>F8</sup>.
 # - Servers split the key-value cache into pages, which texts of any length share<sup>F9</sup>.
 #

@@ -275,7 +275,9 @@ class Veil(Rect):
 
 def _stack(shown: LengthPageInputs) -> Iterator[Mark]:
     """Yield marks for the parts over all lengths, the line over the floor, and the veil over what
-    the card cannot hold."""
+    the card cannot hold; none where the shortest length is asked about, which has no column."""
+    if not shown.layers:
+        return
     study = shown.study
     for layer in shown.layers:
         area = Area(layer.low, layer.high, PAINT[layer.part], fact=_fact(shown, layer.part),
