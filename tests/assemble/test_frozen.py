@@ -399,6 +399,15 @@ def test_a_base_in_8_bits_is_planned_and_not_run() -> None:
         )
 
 
+@pytest.mark.parametrize("mode", ["bf16", "mixed fp16"])
+def test_scales_stay_in_fp32_where_all_else_is_small(mode: str) -> None:
+    step = memlab.training_step(memlab.lora(WHOLE["tokens"], 2), "adam", eight_bit_base=True)
+    op = named(memlab.precision(step, mode), "1.qkv")
+    formats = {name: tensor.format.name for name, tensor in op.reads.items()}
+    small = mode.removeprefix("mixed ")
+    assert formats == {"x": small, "weight": "int8", "bias": small, "scales": "fp32"}
+
+
 @pytest.mark.parametrize("net", [WHOLE["tokens"], memlab.freeze(WHOLE["branches"], "conv1")])
 def test_a_base_in_8_bits_is_made_of_frozen_linear_layers(net: Network) -> None:
     with pytest.raises(InputError, match="an 8-bit base is made of frozen linear layers, and "):
