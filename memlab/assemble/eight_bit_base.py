@@ -1,5 +1,8 @@
-"""Weights of frozen linear layers in 8 bits, with a scale for each row, as LLM.int8() stores them
-(Dettmers et al. 2022, arXiv 2208.07339). They are planned: no kernel computes with them."""
+"""Weights of frozen linear layers in 8 bits, with a scale for each row.
+
+LLM.int8() stores them so (Dettmers et al. 2022, arXiv 2208.07339). They are planned: no kernel
+computes with them.
+"""
 
 from __future__ import annotations
 

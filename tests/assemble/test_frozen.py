@@ -37,6 +37,13 @@ def chain() -> Network:
     return x.conv(4, 3, name="b").relu(name="s").flatten().linear(3, name="head").cross_entropy()
 
 
+def normed_chain() -> Network:
+    """The same with a batch norm behind the second convolution."""
+    x = memlab.network("chain", image=(2, 5, 5)).conv(3, 3, name="a").relu(name="r")
+    x = x.conv(4, 3, name="b").batch_norm(name="n").relu(name="s")
+    return x.flatten().linear(3, name="head").cross_entropy()
+
+
 def step_of(*layers: str, **options: Any) -> Step:
     return memlab.training_step(memlab.freeze(chain(), *layers), "adam", **options)
 
@@ -231,72 +238,74 @@ FREEZES: dict[str, tuple[str, ...]] = {
     "the table": ("embedding",),
     "norms": ("*norm*",),
     "the first layer": ("embedding", "positions", "1.*"),
-    "the second": ("2.*",),
+    "the second layer": ("2.*",),
     "linear layers": ("*.qkv", "*.project", "*.fc?"),
 }
 
 
-def of_transformer(net: Network) -> tuple[int, int]:
-    """What memlab keeps, and what PyTorch saves."""
+def as_tensors(net: Network) -> tuple[dict[str, Any], Any, Any]:
+    """Random parameters of PyTorch, of which some learn; the input; and labels in a line."""
+    torch = torch_or_skip()
+    parameters = {
+        key: torch.tensor(value, requires_grad=key.rpartition(".")[0] not in net.frozen)
+        for key, value in shaken(net).items()
+    }
+    x, labels = map(torch.tensor, inputs(net))
+    return parameters, x, labels.flatten()
+
+
+def transformer_keeps_what_pytorch_saves(net: Network) -> bool:
+    """Whether the maps that wait for backward have as many bytes."""
+    parameters, x, labels = as_tensors(net)
     from tests.oracles.saved_tensors import saved_bytes
     from tests.oracles.transformers import gpt2
 
-    torch = torch_or_skip()
-    values, (x, labels) = shaken(net), inputs(net)
-    theirs = {
-        key: torch.tensor(value, requires_grad=key.rpartition(".")[0] not in net.frozen)
-        for key, value in values.items()
-    }
-    tokens, target = torch.tensor(x), torch.tensor(labels).flatten()
-
     def forward() -> Any:
-        scores = gpt2(theirs, tokens, DEPTH, HEADS).flatten(0, -2)
-        return torch.nn.functional.cross_entropy(scores, target)
+        scores = gpt2(parameters, x, DEPTH, HEADS).flatten(0, -2)
+        return torch_or_skip().nn.functional.cross_entropy(scores, labels)
 
     step = memlab.training_step(net, "sgd", "fp64", autograd=True)
-    return kept_bytes(step, len(x)), saved_bytes(forward, theirs.values())
+    return kept_bytes(step, len(x)) == saved_bytes(forward, parameters.values())
 
 
 @pytest.mark.measures
 @pytest.mark.parametrize("name", FREEZES)
 def test_a_transformer_keeps_what_pytorch_saves(name: str) -> None:
-    torch_or_skip()
-    net = small("gpt2", "fused")
-    ours, theirs = of_transformer(memlab.freeze(net, *FREEZES[name]) if FREEZES[name] else net)
-    assert ours == theirs
+    net, layers = small("gpt2", "fused"), FREEZES[name]
+    assert transformer_keeps_what_pytorch_saves(memlab.freeze(net, *layers) if layers else net)
 
 
 @pytest.mark.measures
 def test_adapters_keep_what_pytorch_saves() -> None:
-    torch_or_skip()
-    ours, theirs = of_transformer(
-        memlab.lora(small("gpt2", "fused"), 2, 3, ("*.q", "*.v", "*.fc2"))
-    )
-    assert ours == theirs
+    layers = ("*.q", "*.v", "*.fc2")
+    assert transformer_keeps_what_pytorch_saves(memlab.lora(small("gpt2", "fused"), 2, 3, layers))
 
 
 @pytest.mark.measures
+@pytest.mark.parametrize("normed", [False, True])
 @pytest.mark.parametrize("layers", [(), ("a",), ("b",), ("a", "b"), ("head",), ("b", "head")])
-def test_a_convolution_keeps_what_pytorch_saves(layers: tuple[str, ...]) -> None:
-    torch = torch_or_skip()
+def test_a_convolution_keeps_what_pytorch_saves(layers: tuple[str, ...], normed: bool) -> None:
+    """With ``normed`` a batch norm follows the second convolution, frozen if that is."""
+    net = normed_chain() if normed else chain()
+    frozen = (*layers, "n") if normed and "b" in layers else layers
+    net = memlab.freeze(net, *frozen) if frozen else net
+    p, x, labels = as_tensors(net)
     from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 
     from tests.oracles.saved_tensors import saved_bytes
 
-    net = memlab.freeze(chain(), *layers) if layers else chain()
-    p = {
-        key: torch.tensor(value, requires_grad=key.rpartition(".")[0] not in net.frozen)
-        for key, value in shaken(net).items()
-    }
-    x, labels = (torch.tensor(each) for each in inputs(net))
+    mean, variance = (torch_or_skip().ones(4, dtype=x.dtype) for _ in range(2))
 
     def forward() -> Any:
         y = F.conv2d(x, p["a.weight"], p["a.bias"]).relu()
-        y = F.conv2d(y, p["b.weight"], p["b.bias"]).relu().flatten(1)
+        y = F.conv2d(y, p["b.weight"], p["b.bias"])
+        if normed:
+            y = F.batch_norm(y, mean, variance, p["n.weight"], p["n.bias"], training=True)
+        y = y.relu().flatten(1)
         return F.cross_entropy(F.linear(y, p["head.weight"], p["head.bias"]), labels)
 
     step = memlab.training_step(net, "sgd", "fp64", autograd=True)
-    assert kept_bytes(step, len(x)) == saved_bytes(forward, p.values())
+    assert kept_bytes(step, len(x)) == saved_bytes(forward, [*p.values(), mean, variance])
 
 
 # -- adapters --------------------------------------------------------------------------------
@@ -388,6 +397,15 @@ def test_a_base_in_8_bits_is_planned_and_not_run() -> None:
         assert str(refused.value) == (
             "an 8-bit base is planned and not run; leave it out to run the step."
         )
+
+
+@pytest.mark.parametrize("mode", ["bf16", "mixed fp16"])
+def test_scales_stay_in_fp32_where_all_else_is_small(mode: str) -> None:
+    step = memlab.training_step(memlab.lora(WHOLE["tokens"], 2), "adam", eight_bit_base=True)
+    op = named(memlab.precision(step, mode), "1.qkv")
+    formats = {name: tensor.format.name for name, tensor in op.reads.items()}
+    small = mode.removeprefix("mixed ")
+    assert formats == {"x": small, "weight": "int8", "bias": small, "scales": "fp32"}
 
 
 @pytest.mark.parametrize("net", [WHOLE["tokens"], memlab.freeze(WHOLE["branches"], "conv1")])
