@@ -21,8 +21,11 @@ from .ledger.ledger import Ledger as Ledger
 from .ledger.plan import plan as plan
 from .lesson.material.images import images as images
 from .networks import counting as counting
+from .networks import language_models as language_models
 from .networks import zoo as zoo
 from .networks.builder import network as network
+from .networks.fine_tuning import freeze as freeze
+from .networks.fine_tuning import lora as lora
 from .networks.graph import Network as Network
 from .pictures.explain.report import explain as explain
 from .pictures.remedies.remedies import remedies as remedies

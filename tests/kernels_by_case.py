@@ -16,6 +16,7 @@ from memlab.kernels import registry
 from memlab.kernels.registry import Array, KernelCall
 from memlab.layers import algorithms
 from memlab.layers.layer import Layer
+from memlab.layers.layer_kind import Passes
 from memlab.layers.losses import Loss
 from memlab.networks.builder import Handle, network
 from memlab.optimizers import OPTIMIZERS
@@ -159,6 +160,8 @@ CPU_ALONE = [
     Case(L.AttentionValues(2), ((2, 4, 4), (4, 12))),
     Case(L.FusedAttention(2), ((5, 12),)),
     Case(L.FusedAttention(1, causal=True), ((4, 9),), threads=2),
+    Case(L.LowRank(2, 3), ((5,), (2,))),
+    Case(L.LowRank(2, 1, (0, 2), 3), ((4, 9), (4, 4))),
 ]
 """Layers without kernels for a GPU."""
 CASES = [*convolutions("cpu"), *OTHERS, *CPU_ALONE]
@@ -201,9 +204,10 @@ class Trial:
 
     @property
     def inputs(self) -> list[str]:
-        """Those that a gradient is passed on to: tokens have none."""
+        """Those whose gradient an operation computes: tokens have none, and one may be dy."""
         floats = [name for name, values in self.values.items() if values.dtype.kind == "f"]
-        return [name for name in floats if name[0] == "x"]
+        viewed = ["x0"] if self.case.layer.row.passes is Passes.FIRST else []
+        return [name for name in floats if name[0] == "x" and name not in viewed]
 
     @property
     def learned(self) -> list[str]:

@@ -65,8 +65,21 @@ def patches() -> Network:
     return memlab.zoo.vit_s(**sizes, attention="fused")
 
 
+def frozen() -> Network:
+    """Some layers of each kind frozen: behind one that learns, and in front of all that do."""
+    named = ("conv1", "norm1", "conv3", "conv4", "norm3", "fc1", "norm4")
+    return memlab.freeze(branches(), *named)
+
+
+def adapted() -> Network:
+    """A language model that learns in adapters alone: of two parts of a layer, and of whole ones
+    behind them."""
+    return memlab.lora(tokens(), 2, 3, ("*.q", "*.v", "*.fc2", "scores"))
+
+
 NETWORKS = {
-    build.__name__: build() for build in (branches, sums, slices, joins, cells, tokens, patches)
+    build.__name__: build()
+    for build in (branches, sums, slices, joins, cells, tokens, patches, frozen, adapted)
 }
 TRAINED = tuple(optimizers.OPTIMIZERS)
 OPTIMIZERS = (*TRAINED, "inference")

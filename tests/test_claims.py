@@ -68,6 +68,7 @@ DIFFERS = {
     "D2.resnet50.training",
     "D3.resnet1000.shared",
     "D3.resnet1000.sublinear",
+    "F2.gpt2_xl.activations",
     "F5.s2k",
     "F5.s4k",
     "H.gpt2.paper",
@@ -80,6 +81,9 @@ BINARY = {
     "B2.rounded",
     *(f"B6.{name}.parameters" for name in ("vgg16", "vgg19", "resnet50", "alexnet")),
     *(f"B6.{name}.feature_maps" for name in ("vgg16", "vgg19", "resnet50")),
+    "F7.eager.again",
+    "F9.opt13b.token",
+    "F9.opt13b.text",
 }
 """What is right if a decimal unit means a binary one."""
 SAID_BY = {
@@ -91,8 +95,10 @@ SAID_BY = {
     "B3": "cs231n", "B4": "cs231n", "B6": "albanie",
     "C1": "vdnn", "C2": "vdnn synced", "C3": "vdnn", "C4": "vdnn", "C5": "vdnn", "C6": "vdnn",
     "C8": "vdnn", "C9": "vdnn", "C10": "vdnn", "D1": "chen2016", "D2": "mxnet", "D3": "chen2016",
-    "E1": "chen2016", "F1": "rajbhandari2020", "F3": "dettmers2022", "F4": "korthikanti2022",
-    "F5": "dao2022", "F6": "jain2018",
+    "E1": "chen2016", "F1": "rajbhandari2020", "F2": "rajbhandari2020", "F3": "dettmers2022",
+    "F4": "korthikanti2022",
+    "F5": "dao2022", "F6": "jain2018", "F7": "liger", "F8": "cs336",
+    "F9": "kwon2023", "F10": "dettmers2023", "F11": "hu2021",
     "H": "torchvision dlbs imgclsmob openai radford2019 touvron2021",
 }  # fmt: skip
 """Which texts the claims of a row may name: what the facts say of who says what."""
@@ -209,6 +215,7 @@ def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.Mon
         ("F1.adam.fp32", 4 + 4 + 8),
         ("F1.adam.mixed", 2 + 2 + 4 + 8),
         ("F1.adam.saved", 0),
+        ("F2.gpt2_xl.weights", 2 * 1_557_611_200),
         ("F3.adam.fp32", 8),
         ("F4.gpt3.layer", 2048 * 12288 * (34 + 80)),
         ("F4.gpt3.attention", 5 * 96 * 2048 / 12288),
@@ -217,6 +224,13 @@ def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.Mon
         ("F5.s2k", (4 * 64 + 2048) / (4 * 64 + 1)),
         ("F5.s4k", (4 * 64 + 4096) / (4 * 64 + 1)),
         ("F6.vgg16.conv1_2", 1 / 32),
+        ("F7.eager.again", 5 * 8 * 2048 * 4096 * 4 + 8 * 2048 * 8 + 2 * 512),
+        ("F7.eager.first", 4 * 8 * 2048 * 4096 * 4 + 8 * 2048 * 8 + 2 * 4),
+        ("F7.own", 2),
+        (
+            "F8.xl.block",
+            4 * (4 * 2048 * 2560 * 20 + 4 * 32 * 2048 * (2048 + 2) + 2 * 4 * 2048 + 4 * 2048 * 40),
+        ),
         ("G1.vgg16.workspace", 0),
         ("G2.vgg16.conv1_2", 128 * 64 * 9 * 224 * 224 * 4),
         ("G3.vgg16.conv1_2", 64 * 9 * 224 * 224 * 4),
@@ -295,6 +309,9 @@ def test_the_figures_of_the_facts_come_out(id: str, computed: int) -> None:
         ("E2.t1000.m100.time", "30.0 %"),
         ("E3.t1000.m50.time", "64.9 %"),
         ("E5.resnet50.optimum", "1.05"),
+        ("F2.gpt2_xl.activations", "248 GB"),
+        ("F2.gpt2_xl.fused", "87.4 GB"),
+        ("F8.xl.plain", "3328.125 MiB"),
         ("G3.resnet50.conv1", "7.4 MB"),
         ("G4.vgg16.conv3_2", "under 128 KiB"),
         ("G6.vgg16.conv1_2", "7.40 GB"),
@@ -352,7 +369,7 @@ def test_every_text_is_named_and_known() -> None:
 
 COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.feed", "memlab.remedies", "memlab.run",
             "memlab.place", "memlab.training_step", "memlab.inference_step", "memlab.counting.",
-            "memlab.zoo.", "Session", "convolution.measure")  # fmt: skip
+            "memlab.zoo.", "LanguageModel", "Session", "convolution.measure")  # fmt: skip
 """What plans, runs or counts, or makes a network of the zoo."""
 SMALL = 100
 """A number of a helper up to this is a tile, a pointer, a fit; above it one may be a figure."""
@@ -590,6 +607,6 @@ def test_ids_in_docstrings_have_the_form_of_a_row() -> None:
         for path in Path(memlab.__file__).parent.rglob("*.py")
         for id in re.findall(r"\(((?:[A-H]\d{1,2}(?:, )?)+)\)", path.read_text(encoding="utf-8"))
     ]
-    numbers = {"A": 15, "B": 7, "C": 10, "D": 3, "E": 6, "F": 6, "G": 9}
+    numbers = {"A": 15, "B": 7, "C": 10, "D": 3, "E": 6, "F": 11, "G": 9}
     for id in (single for each in cited for single in each.split(", ")):
         assert 1 <= int(id[1:]) <= numbers[id[0]], id

@@ -201,5 +201,4 @@ else:
 #   the loss in chunks.
 # - The memory that a GPU shows is a range. A batch surely fits if the upper end fits.
 #
-# This was the last lesson. If you have not done 07 to 09 yet:
-# [07 In place and sharing](07_sharing.ipynb).
+# Next: [13 A language model](13_language_model.ipynb), after lessons 07 and 08.

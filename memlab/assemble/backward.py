@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from math import prod
 
+from memlab.assemble.eight_bit_base import SCALES
 from memlab.assemble.forward import Build, numbered
 from memlab.axes import dims
 from memlab.layers.layer import Node
-from memlab.layers.layer_kind import Passes
-from memlab.step.op import Operands, Phase
+from memlab.layers.layer_kind import KernelChoice, Passes
+from memlab.step.op import NONE, OF_PART, Operands, Phase
 from memlab.step.rewrite_traits import SplitAxis, Traits
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -30,10 +31,10 @@ def backward(build: Build, labels: Tensor) -> None:
         if node.name not in build.learning:
             continue
         dy = walk.gradients.take(node.name)
+        if node.row.passes in (Passes.COMPUTED, Passes.FIRST):
+            walk.differentiate(node, {"dy": dy})
         if node.row.passes is not Passes.COMPUTED:
             walk.hand_on(node, dy)
-        else:
-            walk.differentiate(node, {"dy": dy})
 
 
 @dataclass
@@ -79,12 +80,13 @@ class _BackwardWalk:
         """Append the backward operation of a node: from ``dy``, or the labels, to the gradients of
         its inputs."""
         build, row, flops = self.build, node.row, node.flops
-        parameters = build.parameters[node.name]
+        trained = build.trained(node)
         passes_on = not build.learning.isdisjoint(node.inputs)
-        reads = reads | self.kept(node, row.keeps + (row.to_pass_on if passes_on else ()))
+        names = (*row.keeps, *(row.to_learn if trained else ()))
+        reads = reads | self.kept(node, (*names, *(row.to_pass_on if passes_on else ())))
         writes, updates, cost = _Slots(), _Slots(), Size()
-        if parameters:
-            cost = flops.weights + self.place_weights(parameters, writes, updates)
+        if trained:
+            cost = flops.weights + self.place_weights(trained, writes, updates)
         parts: _Parts = []
         if len(node.inputs) > 1:
             cost += flops.input + self.place_each(node, reads, writes, updates, parts)
@@ -98,26 +100,46 @@ class _BackwardWalk:
             reads,
             writes,
             updates,
-            build.choice(node, backward=True),
+            self.choice(node, bool(trained)),
             cost,
-            fills=bool(parameters) + passes_on,
+            fills=bool(trained) + passes_on,
             traits=row.backward_traits,
+            holds=self.held(node, reads),
         )
         for source, part in parts:
             self.accumulate(source, node, part)
+
+    def choice(self, node: Node, learns: bool) -> KernelChoice:
+        """Return the kernel of a backward operation with its workspace: beside that of the layer,
+        room for gradients of frozen parameters, where the kernel reads them."""
+        build, chosen = self.build, self.build.choice(node, backward=True)
+        if learns or not node.row.apart:
+            return chosen
+        room = {
+            f"d{name}{OF_PART}": build.new(f"{node.name}.d{name}", array.axes, Role.WORKSPACE)
+            for name, array in build.parameters[node.name].items()
+        }
+        return chosen._replace(workspace={**chosen.workspace, **room})
+
+    def held(self, node: Node, reads: _Slots) -> Operands:
+        """Return what PyTorch's autograd would keep of a node until its backward, and backward
+        does not read."""
+        saved = self.kept(node, node.row.autograd) if self.build.autograd else NONE
+        return {name: tensor for name, tensor in saved.items() if name not in reads}
 
     def kept(self, node: Node, names: Collection[str]) -> _Slots:
         """Operands that the backward operation of a node reads: those with these names among its
         inputs, its output and its parameters, and the tensors that forward wrote for backward
         alone."""
         build, slots = self.build, _Slots()
-        if "x" in names:
-            slots |= numbered([build.maps[source] for source in node.inputs])
+        inputs = numbered([build.maps[source] for source in node.inputs])
+        slots |= {name: x for name, x in inputs.items() if name in names or "x" in names}
         if "y" in names:
             slots["y"] = build.maps[node.name]
         slots |= build.extras.get(node.name, {})
         own = build.parameters[node.name].items()
-        return slots | {name: array for name, array in own if name in names}
+        wanted = {*names, SCALES} if "weight" in names else {*names}
+        return slots | {name: array for name, array in own if name in wanted}
 
     def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:
         """Put the gradients of parameters among the writes or the updates of a backward operation;
@@ -169,7 +191,8 @@ class _BackwardWalk:
         cost = Size()
         for i, source in enumerate(node.inputs):
             there = self.gradients.current.get(source)
-            if source not in self.build.learning:
+            viewed = i == 0 and node.row.passes is Passes.FIRST
+            if viewed or source not in self.build.learning:
                 continue
             if there is None:
                 writes[f"dx{i}"] = self.new_gradient(source, f"gradient of {source}")
@@ -189,14 +212,15 @@ class _BackwardWalk:
         return self.gradients.give(source, self.build.new(name, axes, Role.GRADIENT_MAP))
 
     def hand_on(self, node: Node, dy: Tensor) -> None:
-        """Make views of ``dy`` the gradients of the inputs of an add, a concat or a flatten,
-        without a copy.
+        """Make views of ``dy`` the gradients of the inputs of an add, a concat or a flatten, or of
+        the first input alone, without a copy.
 
         One that meets a gradient already there is a part, with a name of its own: the first may
         have been a view of the same storage, which has other values by now.
         """
-        start = 0
-        for i, (source, shape) in enumerate(zip(node.inputs, node.input_shapes, strict=True)):
+        start, count = 0, 1 if node.row.passes is Passes.FIRST else len(node.inputs)
+        inputs = zip(node.inputs[:count], node.input_shapes[:count], strict=True)
+        for i, (source, shape) in enumerate(inputs):
             first = source not in self.gradients.current
             name = f"gradient of {source}" if first else _part(source, i, node)
             axes = dims(shape)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memlab.assemble.eight_bit_base import BASE, in_eight_bits, small_weights
 from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
 from memlab.layers import algorithms
@@ -18,7 +19,7 @@ from memlab.layers.losses import Loss
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.initial_values import ZEROS, InitialValue
-from memlab.step.op import NONE, Op, Operands, Phase, UpdateSlot
+from memlab.step.op import NONE, PLANNED, Op, Operands, Phase, UpdateSlot
 from memlab.step.rewrite_traits import PLAIN, RerunRule, Traits
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -34,6 +35,10 @@ class Build:
     algorithm: str
     threads: int
     training: bool
+    autograd: bool = False
+    """Whether a layer holds what PyTorch's autograd would save beside what backward reads."""
+    eight_bit_base: bool = False
+    """Whether frozen weights of linear layers are stored in 8 bits, with a scale for each row."""
     ops: list[Op] = field(default_factory=list)
     maps: dict[str, Tensor] = field(default_factory=dict)
     """The output of every node, and the input."""
@@ -48,8 +53,12 @@ class Build:
         self.maps[INPUT] = self._input()
         self.parameters: dict[str, Operands] = {}
         """Those that every node uses; they may belong to another node."""
+        self.small = small_weights(self.network) if self.eight_bit_base else frozenset()
+        """Names of the layers whose weights are stored in 8 bits."""
         for node in self.network.nodes:
             own = self._owned(node, node.parameters, Role.PARAMETER)
+            if node.name in self.small:
+                own = in_eight_bits(own)
             self.parameters[node.name] = self.parameters.get(node.shares) or own
         self.learning = self._learning() if self.training else frozenset()
         self.buffers = {
@@ -71,13 +80,17 @@ class Build:
         return self.new(INPUT, (BATCH, ("T", shape[0])), Role.INPUT, FORMATS["int64"])
 
     def _learning(self) -> frozenset[str]:
-        """Names of the nodes whose output depends on a parameter. Only these pass
+        """Names of the nodes whose output depends on a parameter that learns. Only these pass
         a gradient back."""
         names: set[str] = set()
         for node in self.network.nodes:
-            if self.parameters[node.name] or not names.isdisjoint(node.inputs):
+            if self.trained(node) or not names.isdisjoint(node.inputs):
                 names.add(node.name)
         return frozenset(names)
+
+    def trained(self, node: Node) -> Operands:
+        """Return the parameters that a node uses and that learn: none where it is frozen."""
+        return NONE if self.network.is_frozen(node) else self.parameters[node.name]
 
     def residents(self) -> list[Tensor]:
         """Return the parameters and buffers of the network, which are alive before and after the
@@ -156,10 +169,11 @@ class Build:
         return layer
 
     def write_extras(self, node: Node) -> Operands:
-        """Tensors that forward writes beside the output of a node, because its
-        backward reads them."""
+        """Tensors that forward writes beside the output of a node, because its backward reads them;
+        or because it updates statistics, which it computes there, also where it has no backward."""
         extras = node.layer.extras(node.shape, *node.input_shapes)
-        if extras and node.name in self.learning:
+        computes_them = self.training and bool(node.buffers)
+        if extras and (node.name in self.learning or computes_them):
             self.extras[node.name] = {
                 name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
                 for name, (axes, format) in extras.items()
@@ -182,7 +196,20 @@ class Build:
         """Return the kernel that a layer's forward or backward takes, with its workspace."""
         shapes = node.shape, *node.input_shapes
         name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
-        return made(name, buffers, backward, node.name, self.format, self.threads)
+        chosen = made(name, buffers, backward, node.name, self.format, self.threads)
+        return self._with_wide_weight(node, chosen, backward) if self.is_small(node) else chosen
+
+    def is_small(self, node: Node) -> bool:
+        """Return whether the weight that a layer uses is stored in 8 bits."""
+        return (node.shares or node.name) in self.small
+
+    def _with_wide_weight(self, node: Node, chosen: KernelChoice, backward: bool) -> KernelChoice:
+        """Return a choice with room for the weight in the format of the step, which is what an
+        operation computes with."""
+        name = f"{node.name}.{'backward ' if backward else ''}wide weight"
+        wide = self.new(name, self.parameters[node.name]["weight"].axes, Role.WORKSPACE)
+        workspace = {**chosen.workspace, "wide weight": wide}
+        return chosen._replace(workspace=workspace, moved=chosen.moved + 2 * wide.size)
 
     def emit(
         self,
@@ -199,6 +226,7 @@ class Build:
         traits: Traits = PLAIN,
         again: RerunRule | None = None,
         slots: tuple[UpdateSlot, ...] = (),
+        holds: Operands = NONE,
     ) -> None:
         """Append an operation. Its workspace is written and read ``fills`` times."""
         fixed = per_sample = 0
@@ -212,11 +240,14 @@ class Build:
             moved += fills * choice.moved
         attributes = self._attributes.get(node.name)
         if attributes is None:
-            attributes = self._attributes[node.name] = {"layer": node.layer, "draw": node.name}
+            attributes = {"layer": node.layer, "draw": node.name}
+            if self.is_small(node):
+                attributes[PLANNED] = BASE
+            self._attributes[node.name] = attributes
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
                choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again,
-               slots=slots)
+               slots=slots, holds=holds)
         )  # fmt: skip
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
@@ -227,6 +258,7 @@ class Build:
         """
         notes = [] if self.algorithm == algorithms.DEFAULT else [f"{self.algorithm} convolution"]
         notes += [f"{self.threads} threads"] if self.threads > 1 else []
+        notes += self._notes_on_frozen() if self.training else []
         step = Step(
             tuple(self.ops),
             tuple(live_in),
@@ -241,6 +273,16 @@ class Build:
         )
         step.check_made_once()
         return step
+
+    def _notes_on_frozen(self) -> list[str]:
+        """Return what is to be said of frozen layers, where there are any."""
+        frozen = len(self.network.frozen)
+        if not frozen:
+            return []
+        owners = sum(bool(node.parameters) for node in self.network.nodes)
+        kept = ["kept as by PyTorch's autograd"] if self.autograd else []
+        base = ["8-bit base (planned, not run)"] if self.small else []
+        return [f"{frozen} of {owners} layers frozen", *kept, *base]
 
 
 def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:

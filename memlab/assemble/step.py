@@ -7,7 +7,7 @@ from math import prod
 from memlab import formats
 from memlab.assemble.backward import backward
 from memlab.assemble.forward import Build
-from memlab.errors import InputError, one_option, shorten, whole_number
+from memlab.errors import InputError, one_option, shorten, true_or_false, whole_number
 from memlab.formats import WHOLE, Format
 from memlab.layers import algorithms
 from memlab.layers.layer import Node
@@ -28,9 +28,14 @@ def training_step(
     format: str | Format = "fp32",
     algorithm: str = algorithms.DEFAULT,
     threads: int = 1,
+    autograd: bool = False,
+    eight_bit_base: bool = False,
 ) -> Step:
     """Return one training step of a network: forward, loss, backward and update, every array in one
     format.
+
+    Frozen layers of the network (``memlab.freeze``, ``memlab.lora``) have no parameter gradient, no
+    optimizer state and no update; backward ends where nothing in front of it learns.
 
     >>> step = memlab.training_step(memlab.zoo.mnist_cnn(), "adam")
     >>> memlab.plan(step).peak(batch=32)
@@ -43,12 +48,32 @@ def training_step(
         format: the number format of every array, by name.
         algorithm: the algorithm of the convolutions.
         threads: threads that a kernel uses; each has a workspace of its own.
+        autograd: True to keep, beside what backward reads, what PyTorch's autograd saves of a
+            frozen layer: the input of a convolution. ``memlab.release`` frees it again.
+        eight_bit_base: True to store the weights of frozen linear layers in 8 bits, with a scale in
+            fp32 for each row, and to widen one of them at a time. Such a step is planned, not run.
 
     Raises:
-        InputError: an unknown optimizer, format or algorithm, or no thread.
+        InputError: an unknown optimizer, format or algorithm, no thread, or no True or False; an
+            8-bit base of a network without a frozen linear layer.
     """
     one_option("optimizer", optimizer, OPTIMIZERS)
-    build = _start(network, format, algorithm, threads, training=True)
+    true_or_false("autograd", autograd)
+    true_or_false("eight_bit_base", eight_bit_base)
+    build = _start(
+        network, format, algorithm, threads, training=True, autograd=autograd,
+        eight_bit_base=eight_bit_base,
+    )  # fmt: skip
+    if eight_bit_base and not build.small:
+        raise InputError(
+            f"an 8-bit base is made of frozen linear layers, and {network.name!r} has none; try "
+            "memlab.lora(network)."
+        )
+    if network.frozen and not network.learning:
+        raise InputError(
+            f"every layer of {network.name!r} is frozen, so no step trains it; freeze fewer, or "
+            "try memlab.inference_step(network)."
+        )
     build.forward()
     residents = build.residents()
     labels, loss = build.loss()
@@ -86,14 +111,22 @@ def inference_step(
 
 
 def _start(
-    network: Network, format: str | Format, algorithm: str, threads: int, training: bool
+    network: Network,
+    format: str | Format,
+    algorithm: str,
+    threads: int,
+    training: bool,
+    autograd: bool = False,
+    eight_bit_base: bool = False,
 ) -> Build:
     if not isinstance(network, Network):
         raise InputError(
             f"a step is built from a network, got {shorten(network)}; try memlab.zoo.resnet50(), "
             "or close your own with .cross_entropy()."
         )
-    return Build(network, _storable(format), algorithm, whole_number("threads", threads), training)
+    count = whole_number("threads", threads)
+    stored = _storable(format)
+    return Build(network, stored, algorithm, count, training, autograd, eight_bit_base)
 
 
 def _storable(format: str | Format) -> Format:
@@ -109,7 +142,7 @@ def _storable(format: str | Format) -> Format:
 
 
 def update(build: Build, optimizer: str) -> list[Tensor]:
-    """Append one update per layer with weights, and return the state of the optimizer.
+    """Append one update per layer that learns, and return the state of the optimizer.
 
     A layer whose row says so is updated together with the one that feeds it.
     """
@@ -147,7 +180,7 @@ def _states(build: Build, parameter: Tensor, chosen: Optimizer) -> dict[str, Ten
 def _groups(build: Build) -> dict[str, list[Node]]:
     groups: dict[str, list[Node]] = {}
     for node in build.network.nodes:
-        if node.parameters:
+        if node.parameters and not build.network.is_frozen(node):
             joins = node.row.joins and node.inputs[0] in groups
             groups.setdefault(node.inputs[0] if joins else node.name, []).append(node)
     return groups

@@ -15,7 +15,7 @@ from memlab.errors import InputError, known, shorten
 
 NARROW, WIDE = 60, 120
 """Columns: no fewer and no more are used."""
-ID, CLAIMED, OURS, VERDICT = 29, 11, 12, 21
+ID, CLAIMED, OURS, VERDICT = 25, 13, 14, 21
 INDENT = 12
 LATER = "runs on request"
 """Stands for a verdict where something would have to be run."""

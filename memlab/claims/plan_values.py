@@ -114,12 +114,18 @@ def gradient_copies(network: str, batch: int) -> int:
     return sum(size.at(batch) for size in sizes) // formats.find("fp32").nbytes(net.parameters)
 
 
+def held(step: Step, *roles: Role | str) -> int:
+    """Return the bytes that a step holds for the given roles, or for parameters, gradients and
+    optimizer state (F2)."""
+    there = step.keep("gradients").live_out
+    return sum(t.size.fixed for t in there if t.role in (roles or _OF_PARAMETERS))
+
+
 def per_parameter(step: Step, *roles: Role | str) -> float:
     """Return the bytes that a step holds per learned value, for the given roles or for parameters,
     gradients and optimizer state (F1, F3)."""
-    held = step.keep("gradients").live_out
-    learned = sum(prod(t.shape(1)) for t in held if t.role is Role.PARAMETER)
-    return sum(t.size.fixed for t in held if t.role in (roles or _OF_PARAMETERS)) / learned
+    learned = sum(prod(t.shape(1)) for t in step.live_out if t.role is Role.PARAMETER)
+    return held(step, *roles) / learned
 
 
 def values_per_parameter(network: str, layer: str) -> float:

@@ -111,6 +111,8 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--image", metavar="N", help="height and width of the input, in pixels")
         add("--classes", metavar="N", help="how many outputs")
         add("--variant", metavar="V", help="of a residual network: v1.5 (default) or v1")
+        add("--freeze", metavar="NAMES", help="layers that do not learn, such as 'conv*,fc1'")
+        add("--lora", metavar="RANK", help="adapters of q and v learn, all else is frozen")
         add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
         add("--optimizer", metavar="O", help=f"{optimizers.ONE_OF} (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")

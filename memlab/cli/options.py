@@ -50,6 +50,7 @@ def built(options: Options, batch: int | None = None) -> tuple[Network, Step]:
         for name, given in (("image", options.image), ("classes", options.classes))
     }
     network = memlab.zoo.build(options.network, **sizes, variant=options.variant)
+    network = _partly_frozen(network, options)
     step = _step(network, options)
     for rewrite in uses(options, batch):
         step = rewrite(step)
@@ -150,6 +151,17 @@ def count(what: str, given: str, least: int = 1) -> int:
     except ArithmeticError:  # no number, or NaN
         exact = given
     return whole_number(what, exact, least)
+
+
+def _partly_frozen(network: Network, options: Options) -> Network:
+    """Return the network with the requested layers frozen, or with adapters."""
+    import memlab
+
+    if options.freeze is not None and options.lora is not None:
+        raise InputError("--lora freezes all layers; leave out --freeze or --lora.")
+    if options.lora is not None:
+        return memlab.lora(network, count("rank", options.lora))
+    return network if options.freeze is None else memlab.freeze(network, *options.freeze.split(","))
 
 
 def _step(network: Network, options: Options) -> Step:

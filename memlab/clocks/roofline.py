@@ -23,6 +23,7 @@ from memlab.formats import FORMATS, Format
 from memlab.hardware import Device
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import DEFAULT
+from memlab.layers.convolution import image_of
 from memlab.step.fp32_tiles import conversions
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -135,7 +136,7 @@ def share(op: Op, machine: Rates | None = None) -> float:
     layer = op.attributes["layer"]
     y = op.reads["dy"] if "dy" in op.reads else op.writes["y"]
     places = prod(extent for _, extent in y.axes[2:])
-    at = describe(layer, op.reads["x"].axes[1][1], places)
+    at = describe(layer, image_of(op).axes[1][1], places)
     usual = _rows(op, figures, DEFAULT)
     near = _nearest([key for key in rows if key in usual] or rows, at)
     nearer = _nearest(usual or rows, at)

@@ -76,9 +76,11 @@ def weight_shape(call: KernelCall) -> tuple[int, ...]:
 
 
 def conv_window(call: KernelCall) -> ConvWindow:
-    """Sizes and settings of the convolution that a call computes."""
+    """Sizes and settings of the convolution that a call computes. The backward of a frozen one has
+    no input, only its gradient."""
     layer, output = convolution(call), "y" if "y" in call.arrays else "dy"
-    (height, width), (rows, columns) = call["x"].shape[2:], call[output].shape[2:]
+    image = "x" if "x" in call.arrays else "dx"
+    (height, width), (rows, columns) = call[image].shape[2:], call[output].shape[2:]
     settings = layer.kernel, layer.stride, layer.padding, layer.dilation
     return ConvWindow(height, width, rows, columns, *settings)
 

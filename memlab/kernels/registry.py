@@ -61,6 +61,11 @@ class KernelCall:
     slots: tuple[UpdateSlot, ...] = ()
 
     @property
+    def learns(self) -> bool:
+        """True if the kernel computes the gradient of a weight, which a frozen layer has not."""
+        return "dweight" in self.arrays
+
+    @property
     def accumulate_weights(self) -> bool:
         """True if the kernel adds to gradients of parameters that are there already."""
         return "dweight" in self.updates

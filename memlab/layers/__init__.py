@@ -20,6 +20,7 @@ from memlab.layers.dense import Embedding, Linear
 from memlab.layers.joins import Add, Concat, Flatten
 from memlab.layers.layer import LAYERS, Layer, Weights, text, window
 from memlab.layers.losses import SoftmaxCrossEntropy, SquaredError
+from memlab.layers.low_rank import LowRank
 from memlab.layers.norms import BatchNorm, LayerNorm, LocalResponseNorm
 from memlab.layers.pointwise import GELU, Dropout, ReLU, Tanh
 from memlab.layers.pooling import AvgPool2d, MaxPool2d
@@ -30,7 +31,7 @@ __all__ = [
     "GELU", "LAYERS", "Add", "At", "AttentionScores", "AttentionSoftmax", "AttentionValues",
     "AvgPool2d", "BatchNorm", "ClassToken", "Concat", "Conv2d", "Dims", "Dropout", "Embedding",
     "FirstToken", "Flatten", "FusedAttention", "Layer", "LayerNorm", "Linear", "LocalResponseNorm",
-    "LstmOutput", "LstmState", "MaxPool2d", "Patches", "Positions", "ReLU", "Shape",
+    "LowRank", "LstmOutput", "LstmState", "MaxPool2d", "Patches", "Positions", "ReLU", "Shape",
     "SoftmaxCrossEntropy", "SquaredError", "Tanh", "Weights", "text", "window",
 ]  # fmt: skip
 

@@ -19,8 +19,10 @@ from memlab.layers.layer import (
     window,
 )
 from memlab.layers.layer_kind import Buffers, Flops, LayerKind
+from memlab.step.op import Op
 from memlab.step.rewrite_traits import SplitAxis
 from memlab.step.storage import Size
+from memlab.step.tensor import Tensor
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Conv2d(Layer):
     bias: bool = True
     kind: ClassVar[str] = "conv2d"
     row: ClassVar[LayerKind] = LayerKind(
-        keeps=("x",), cut=SplitAxis.SAMPLES, cheap=False, to_pass_on=("weight",), stem="conv"
-    )
+        keeps=(), cut=SplitAxis.SAMPLES, cheap=False,
+        to_learn=("x",), to_pass_on=("weight",), autograd=("x",), stem="conv",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for name in ("out_channels", "kernel", "stride", "dilation", "groups"):
@@ -105,3 +108,9 @@ class Conv2d(Layer):
 
     def choose(self, way: str, backward: bool, y: Shape, *inputs: Shape) -> tuple[str, Buffers]:
         return algorithms.needed(way, self, inputs[0], y, backward)
+
+
+def image_of(op: Op) -> Tensor:
+    """Return the image that an operation of a convolution reads, or, in the backward of a frozen
+    one, whose gradient it computes."""
+    return op.reads["x"] if "x" in op.reads else {**op.writes, **op.updates}["dx"]

@@ -24,7 +24,7 @@ class Linear(Layer):
     kind: ClassVar[str] = "linear"
     can_share: ClassVar[bool] = True
     row: ClassVar[LayerKind] = LayerKind(
-        keeps=("x",), cut=SplitAxis.OUTPUTS, cheap=False,
+        keeps=(), cut=SplitAxis.OUTPUTS, cheap=False, to_learn=("x",),
         to_pass_on=("weight",), by_step=True, stem="fc",
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ class Embedding(Layer):
     of_tokens: ClassVar[bool] = True
     can_share: ClassVar[bool] = True
     row: ClassVar[LayerKind] = LayerKind(
-        keeps=("x",), cut=SplitAxis.WHOLE, cheap=False, devices=("cpu",)
+        keeps=(), cut=SplitAxis.WHOLE, cheap=False, to_learn=("x",), devices=("cpu",)
     )
 
     def __post_init__(self) -> None:

@@ -30,6 +30,8 @@ class Passes(StrEnum):
     """Each is a view of it."""
     SLICES = "slices"
     """Each is a slice of it, side by side."""
+    FIRST = "first"
+    """That of the first input is a view of it, and an operation computes the others."""
 
 
 class InPlacePairs(NamedTuple):
@@ -48,10 +50,13 @@ IN_PLACE = InPlacePairs({"y": ("x",)}, {"dx": ("dy",)})
 class LayerKind:
     """Properties of a kind of layer. The first three have no default that could be right.
 
-    ``keeps``: which of its input ``x``, its output ``y`` and its parameters backward reads, and
-    ``to_pass_on`` beside them where it passes a gradient on. ``cut``: along what it and its
-    backward can be cut. ``cheap``: it computes little for each byte that it writes.
+    ``keeps``: which of its input ``x``, its output ``y`` and its parameters backward reads;
+    ``to_learn`` beside them where it computes gradients of its parameters, and ``to_pass_on`` where
+    it passes a gradient on. ``cut``: along what it and its backward can be cut. ``cheap``: it
+    computes little for each byte that it writes.
 
+    ``autograd``: which of them PyTorch's autograd saves beside those, although nobody reads it: the
+    input of a frozen convolution. A test asks PyTorch.
     ``over``: what may lie over what. ``axes``: the names of the axes of an output that is no map,
     sequence or vector. ``is_view``: its output is the input, or a part of it;
     ``identity_in_inference``: so it is there alone. ``moves`` and ``apart``: as in ``Traits``.
@@ -65,7 +70,9 @@ class LayerKind:
     cut: SplitAxis
     cheap: bool
 
+    to_learn: tuple[str, ...] = ()
     to_pass_on: tuple[str, ...] = ()
+    autograd: tuple[str, ...] = ()
     over: InPlacePairs = NOWHERE
     passes: Passes = Passes.COMPUTED
     axes: tuple[str, ...] = ()

@@ -27,6 +27,8 @@ class Network:
     variant: str = ""
     vocabulary: int = 0
     """How many tokens there are, where the input is T of them."""
+    frozen: frozenset[str] = frozenset()
+    """Names of the layers whose parameters do not learn; others may share them."""
 
     def __post_init__(self) -> None:
         self._check_names()
@@ -75,6 +77,11 @@ class Network:
                 )
             if node.parameters:
                 owners.add(node.name)
+        if unknown := sorted(self.frozen - owners):
+            raise InputError(
+                f"{unknown[0]!r} has no parameters in {self.name!r}, so it cannot be frozen; name "
+                "a layer that has."
+            )
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -88,8 +95,18 @@ class Network:
 
     @cached_property
     def parameters(self) -> int:
-        """Number of trained values, shared ones once (published counts: H)."""
+        """Number of parameter values, shared ones once (published counts: H)."""
         return sum(array.count for node in self.nodes for array in node.parameters)
+
+    @cached_property
+    def learning(self) -> int:
+        """Number of parameter values that learn: those of layers that are not frozen."""
+        trained = (node for node in self.nodes if not self.is_frozen(node))
+        return sum(array.count for node in trained for array in node.parameters)
+
+    def is_frozen(self, node: Node) -> bool:
+        """Return whether the parameters that a layer uses do not learn."""
+        return (node.shares or node.name) in self.frozen
 
     @cached_property
     def stages(self) -> tuple[str, ...]:
@@ -103,7 +120,8 @@ class Network:
         rows += [(INPUT, "", "", text(self.input_shape), "")]
         for node in self.nodes:
             count = sum(array.count for array in node.parameters)
-            rows.append((node.name, node.kind, node.settings, text(node.shape), f"{count:,}"))
+            settings = filter(None, (node.settings, "frozen" if self.is_frozen(node) else ""))
+            rows.append((node.name, node.kind, ", ".join(settings), text(node.shape), f"{count:,}"))
         rows += [("total", "", "", "", f"{self.parameters:,}")]
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
         lines = [
@@ -121,7 +139,8 @@ class Network:
         return f"{self.title} {self.variant}".strip()
 
     def __repr__(self) -> str:
+        learning = f" ({self.learning:,} of them learn)" if self.frozen else ""
         return (
-            f"<{self.label}: {len(self.nodes)} layers, {self.parameters:,} parameters, "
+            f"<{self.label}: {len(self.nodes)} layers, {self.parameters:,} parameters{learning}, "
             f"input {text(self.input_shape)}>"
         )

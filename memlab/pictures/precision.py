@@ -18,12 +18,12 @@ from memlab.ledger.ledger import evaluate
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.bars import TALL, CellBar, gone, margins, next_place
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText, Label
-from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rect, Rule
+from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Pen, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Band, Scale
-from memlab.pictures.draw.svg import Box
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
@@ -61,14 +61,13 @@ OFFERED: dict[str, tuple[str, ...]] = {
 Formats = dict[str, str]
 """By what is stored: a role, or the copy of the parameters."""
 
-NAMES, TOTAL, AMOUNT = 122, 76, 66
-"""Pixels: for the names of rows, for the bytes of one parameter, for an amount at a bar."""
-TALL, PITCH, PARTS, HEAD = 34, 62, 16, 38
-"""Heights of a bar, from row to row, for the line of parts below it, for the heads."""
+NAMES, TOTAL = 122, 76
+"""Pixels for the names of rows, and for the bytes of one parameter."""
+PITCH, PARTS, HEAD = 62, 16, 38
+"""Pixels from row to row, for the line of parts below a bar, for the heads."""
 NARROW, APART, SHARE = 760, 20, 0.43
 """Below that width the halves stand one below the other; beside each other the left one has so much
 of the width."""
-PALE = 0.26
 NOTE = 205
 """For what stands under a head."""
 ROLES = (*STATE, *MAPS)
@@ -541,7 +540,7 @@ class FormatsByRole(SteadyView[Precision]):
         places = _places(self.rows_of(now))
         if name == "choose" and value in places:
             return now.replace(chosen="" if value == now.chosen else value)
-        return now.replace(chosen=_next(places, now.chosen, value)) if name == "key" else None
+        return now.replace(chosen=next_place(places, now.chosen, value)) if name == "key" else None
 
     def compose(self, scene: PageState) -> Page:
         study, now = self.rows_of(scene.now), scene.now
@@ -562,19 +561,6 @@ def _places(study: Precision) -> list[str]:
         for role, nbytes in (*way.state.items(), *way.maps.items())
         if nbytes
     ]
-
-
-def _next(places: list[str], here: str, key: str) -> str:
-    """Return the place that an arrow key moves to."""
-    if here not in places:
-        return places[0]
-    row, _, role = here.partition(":")
-    way = -1 if key in ("ArrowUp", "ArrowLeft") else 1
-    if key in ("ArrowUp", "ArrowDown"):
-        there = f"{int(row) + way}:{role}"
-        return there if there in places else here
-    at = places.index(here) + way
-    return places[min(max(at, 0), len(places) - 1)]
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -641,22 +627,6 @@ def _blocks(shown: PrecisionPageInputs) -> Iterator[PageBlock]:
 
 
 # -- one parameter ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CellBar(Rect):
-    """Bar that may be divided into cells of equal size. A pale bar is not in focus."""
-
-    cells: int = 1
-    pale: bool = False
-
-    def draw(self, pen: Pen) -> None:
-        box = self.box(pen)
-        wide = (box.right - box.left) / self.cells
-        with pen.svg.group(opacity=PALE if self.pale else None):
-            super().draw(pen)
-            for x in (box.left + index * wide for index in range(1, self.cells)):
-                pen.svg.rect(Box(x - 0.9, box.top, x + 0.9, box.bottom), class_="page")
 
 
 @dataclass(frozen=True)
@@ -734,7 +704,7 @@ def _parameter(shown: PrecisionPageInputs, row: int, way: StorageChoice) -> Iter
         name = text_of(f"states.{shown.study.optimizer}")
         yield ChartText(middle, y, name, 11, "middle", dy=-TALL / 2 - 5)
     now, old = float(way.per_parameter), float(shown.old(way).per_parameter)
-    yield from _gone(row, now, old)
+    yield from gone(row, now, old)
     if shown.counted(way):
         total = text_of("total", bytes=way.digits)
         yield ChartText(max(old, now), y, total, 20, dx=12, dy=7, bold=True, chip=True)
@@ -763,12 +733,6 @@ def _bar(
                  send=("choose", f"{row}:{role}"), cells=max(cells, 1), pale=pale)  # fmt: skip
 
 
-def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
-    """Yield marks for the bytes that the previous choice had in this row, dashed."""
-    if abs(old - end) > 0.004 * abs(old) and abs(old) > abs(end):
-        yield Rect(min(end, old), max(end, old), row, row + 1, "before", 1.5, TALL)
-
-
 # -- a whole step ----------------------------------------------------------------------------------
 
 
@@ -780,7 +744,7 @@ def _stacks(shown: PrecisionPageInputs) -> Chart:
     names = 0 if shown.wide else NAMES
     sums = [texts.width(way.sums[1], 11) + 12 for way in study.ways if shown.numbers]
     noted = max(NOTE - 55, texts.width(_maps_note(study), 11) + 14)
-    left, right = _margins(room - names, state, maps, max(noted, *sums * shown.wide, 0))
+    left, right = margins(room - names, state, maps, max(noted, *sums * shown.wide, 0))
     pixel = (room - names - left - right) / max(state + maps, 1)
     first, half = study.first.totals[0], study.first.totals[1] / 2
     marks: list[Mark] = [Rule(x=-first), *_heads(shown, state * pixel + left)]
@@ -798,17 +762,6 @@ def _stacks(shown: PrecisionPageInputs) -> Chart:
     marks.append(Rule(x=0, look="limit", above=HEAD - 8))
     return Chart(Scale(-state, maps), shown.rows, marks, shown.height, left=names + left,
                  right=right, above=HEAD, name=text_of("state_head"), gap=4)  # fmt: skip
-
-
-def _margins(room: float, state: int, maps: int, least: float) -> tuple[float, float]:
-    """Return the margins to the left and right of the bars, so that amounts fit and the right side
-    has at ``least`` the given pixels."""
-    part = state / max(state + maps, 1)
-    right = 8.0
-    if (room - AMOUNT - right) * (1 - part) + right < least:
-        right = (least - (room - AMOUNT) * (1 - part)) / part
-    left = max(float(AMOUNT), 100 - (room - AMOUNT - right) * part)
-    return left, right
 
 
 def _heads(shown: PrecisionPageInputs, room: float) -> Iterator[Mark]:
@@ -844,8 +797,8 @@ def _stack(
         tall = TALL / 2 / shown.pitch
         yield OpenEdge(row + 0.5 - tall, row + 0.5 + tall, "right", high)
     old = shown.old(way).totals
-    yield from _gone(row, max(-way.totals[0], low), max(-old[0], low))
-    yield from _gone(row, min(way.totals[1], high), min(old[1], high))
+    yield from gone(row, max(-way.totals[0], low), max(-old[0], low))
+    yield from gone(row, min(way.totals[1], high), min(old[1], high))
 
 
 def _written(

@@ -27,7 +27,7 @@ from memlab.runtime.inputs import input_specs
 from memlab.runtime.memory import Operand, part_of
 from memlab.step.fp32_tiles import COMPUTED, is_staged
 from memlab.step.lifetimes import BEFORE
-from memlab.step.op import CALL, LOAD, Op, Phase
+from memlab.step.op import CALL, LOAD, PLANNED, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role, Tensor
@@ -110,6 +110,10 @@ class Program:
                 "this step was recorded from another framework: it is planned, rewritten and timed "
                 "here, and runs there; try memlab.plan(step)."
             )
+        if planned := next(
+            (op.attributes[PLANNED] for op in step.ops if PLANNED in op.attributes), ""
+        ):
+            raise InputError(f"{planned} is planned and not run; leave it out to run the step.")
         self.step, self.batch, self.device = step, step.held(batch), device
         self.backend, self.host = backend.find(device), host_memory(host)
         self.residents = [tensor for tensor in step.live_in if tensor.role is not Role.INPUT]

@@ -48,7 +48,7 @@ def cut(op: Op) -> SplitAxis:
     if op.slots or SCALE in op.reads:
         return SplitAxis.PARAMETERS if op.slots else SplitAxis.WHOLE
     axis = op.traits.cut
-    if axis is SplitAxis.OUTPUTS and len(op.reads["x"].axes) > 2:
+    if axis is SplitAxis.OUTPUTS and len(op.reads["dy" if "dy" in op.reads else "x"].axes) > 2:
         return SplitAxis.SAMPLES
     masked = "mask" in op.reads or "mask" in op.writes
     return SplitAxis.SAMPLES if masked and axis is SplitAxis.VALUES else axis

@@ -31,6 +31,11 @@ CALL = "call"
 of memlab computes it."""
 
 
+PLANNED = "planned"
+"""The attribute of an operation that is planned and that no kernel computes: what makes it so, in
+words."""
+
+
 def ending(part: int) -> str:
     """End of the names of operations and blocks that belong to a later part of the batch; the first
     part, 1, has plain names."""

@@ -161,6 +161,7 @@ class _PartWriter:
             writes=self.renamed(writes, suffix),
             updates=self.renamed({**op.updates, **added}, suffix),
             workspace=workspace,
+            holds=self.renamed(op.holds, suffix),
             attributes={**op.attributes, "draw": op.attributes.get("draw", op.name) + suffix},
             flops=op.flops + sum((_values(written) for written in added.values()), Size()),
             after=tuple(name + suffix for name in op.after),

@@ -22,6 +22,7 @@ from memlab.errors import InputError, known, real_number, shorten
 from memlab.hardware import DEVICES, Device
 from memlab.layers import Conv2d, algorithms
 from memlab.layers.algorithms import ALGORITHMS
+from memlab.layers.convolution import image_of
 from memlab.layers.layer_kind import KernelChoice
 from memlab.step.fp32_tiles import COMPUTED, is_staged, tiles
 from memlab.step.op import Op
@@ -234,7 +235,7 @@ def _seconds(
 
 
 def _choose(op: Op, name: str, threads: int) -> KernelChoice:
-    backward, x = op.kind.endswith(".backward"), op.reads["x"]
+    backward, x = op.kind.endswith(".backward"), image_of(op)
     y = op.reads["dy"] if backward else op.writes["y"]
     layer = op.attributes["layer"]
     shapes = _shape(x), _shape(y)

@@ -61,6 +61,7 @@ MOVES = {
     "10": ("batch",),
     "11": ("batch",),
     "12": ("batch",),
+    "13": ("length",),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
 COUNTS = {"05": ("batch", "bits"), "09": ("link",), "10": ("augment",)}
@@ -86,6 +87,10 @@ WRONG = {
     "10.finished": ("    return load", ""),
     "10.means": ("    return [image.mean() / 255 for image in images]", "each"),
     "12.late": ("    return [sum(block[0] for block in blocks)] * 2", "sum"),
+    "13.cache_bytes": (
+        "    return 2 * layers * features * texts * tokens * nbytes",
+        "all_heads",
+    ),
 }
 
 

@@ -9,7 +9,7 @@ from memlab.lesson.card_question import Purpose, topics
 
 LESSONS = sorted(path.name for path in build.LESSONS.glob("[0-9]*.ipynb"))
 SCREEN = {"width": 1366, "height": 768}
-ASKED_BELOW = ("01", "02", "03", "04", "07", "08", "10", "11")
+ASKED_BELOW = ("01", "02", "03", "04", "07", "08", "10", "11", "13")
 """Lessons whose first picture is asked about in the first line of the cell below it."""
 LINE = 20
 """Pixels of a line of text."""

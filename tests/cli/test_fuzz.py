@@ -61,6 +61,7 @@ SIZES = ["1MB", "1GB", "24GiB", "0B", "300kB"]
 VALUES = {
     "--batch": COUNTS, "--image": COUNTS, "--classes": COUNTS, "--recompute-k": COUNTS,
     "--memory": SIZES, "--budget": SIZES, "--variant": ["v1", "v1.5"],
+    "--freeze": ["conv*", "fc1", "*", "embedding,*.fc1"], "--lora": ["1", "16", "0"],
     "--format": ["fp64", "fp32", "fp16", "bf16"],
     "--precision": ["fp16", "bf16", "mixed fp16", "mixed bf16"],
     "--optimizer": list(OPTIMIZERS),

@@ -104,6 +104,14 @@ def attention(layer, x, values):
     return y.transpose(1, 2).flatten(2)
 
 
+def low_rank(layer, x, values):
+    parts, small = list(values["x0"].chunk(layer.of, -1)), values["x1"].split(layer.rank, -1)
+    weights = values["weight"].chunk(len(layer.parts))
+    for part, some, weight in zip(layer.parts, small, weights, strict=True):
+        parts[part] = parts[part] + layer.alpha / layer.rank * F.linear(some, weight)
+    return torch.cat(parts, -1)
+
+
 def cross_entropy(layer, x, values):
     return F.cross_entropy(x[0].flatten(0, -2), values["labels"].flatten())
 
@@ -124,6 +132,7 @@ FUNCTIONS = {
     "attention_softmax": attention_softmax,
     "attention_values": attention_values,
     "fused_attention": attention,
+    "low_rank": low_rank,
     "linear": lambda layer, x, v: F.linear(x[0], v["weight"], v.get("bias")),
     "conv2d": conv2d,
     "max_pool2d": pool(F.max_pool2d),

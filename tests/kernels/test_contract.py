@@ -46,7 +46,8 @@ def due(device: str) -> set[tuple[str, str]]:
     """Kind and algorithm of every operation that a step can have on a device."""
     rows = {kind: layer.row for kind, layer in LAYERS.items() if device in layer.row.devices}
     kinds = {kind for kind, row in rows.items() if not row.is_view}
-    kinds |= {f"{kind}.backward" for kind, row in rows.items() if row.passes is Passes.COMPUTED}
+    computed = (Passes.COMPUTED, Passes.FIRST)
+    kinds |= {f"{kind}.backward" for kind, row in rows.items() if row.passes in computed}
     kinds |= {*OPTIMIZERS, "accumulate", "softmax", AUGMENT}
     names = algorithms.on(device)
     kernels = {("conv2d", name) for name in names}

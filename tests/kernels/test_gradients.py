@@ -107,6 +107,25 @@ def test_the_first_layer_needs_no_gradient_of_its_input(case: Case) -> None:
     assert all((gradients[name] == alone[name]).all() for name in gradients)
 
 
+@pytest.mark.parametrize("case", LEARNING, ids=str)
+def test_a_frozen_layer_passes_its_gradient_on_alone(case: Case) -> None:
+    """Without what backward reads only to learn."""
+    trial = Trial(case, 2)
+    weights, op, row = trial.weights(), trial.backward_op, case.layer.row
+    assert weights is not None
+    assert op is not None
+    alone, own = trial.backward(weights), {f"d{name}" for name in trial.learned}
+    frozen = replace(
+        op,
+        reads={name: op.reads[name] for name in op.reads if name not in row.to_learn},
+        writes={name: op.writes[name] for name in op.writes if name not in own},
+    )
+    given = {**trial.values, **trial.forward(), "dy": weights}
+    gradients = trial.call(frozen, given) if frozen.writes else {}
+    assert gradients.keys() == alone.keys() - own
+    assert all((gradients[name] == alone[name]).all() for name in gradients)
+
+
 def test_a_wrong_sign_is_seen() -> None:
     trial = Trial(Case(Tanh(), ((4,),)), 2)
     weights = trial.weights()

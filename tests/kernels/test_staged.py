@@ -56,7 +56,9 @@ ALONE = [*CASES[::4], *CASES[-15:], Case(L.Concat(), ((2, 3, 5), (3, 3, 5)))]
 """Where one operand at a time is in another format."""
 _HERE = {case.layer.kind for case in (*CASES, *ALONE)}
 CASES += [case for case in kernels_by_case.CASES if case.layer.kind not in _HERE]
-REORDERED = ("conv2d.backward", "linear", "linear.backward", "layer_norm.backward")
+REORDERED = (
+    "conv2d.backward", "linear", "linear.backward", "layer_norm.backward", "low_rank.backward",
+)  # fmt: skip
 """Their tiles add products up in another order than the whole operation."""
 BATCH = 3
 

@@ -18,6 +18,7 @@ UNLIKE: dict[str, list[tuple[int, ...]]] = {
     "lstm_state": [(12,), (3,)],
     "lstm_output": [(12,), (3,)],
     "attention_values": [(4, 5, 5), (5, 12)],
+    "low_rank": [(5, 6), (5, 4)],
 }
 """Inputs of layers that take several of unlike shapes."""
 

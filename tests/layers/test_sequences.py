@@ -29,6 +29,7 @@ READS = {
     "attention_softmax": "dy y",
     "attention_values": "dy x0 x1",
     "fused_attention": "dy x y log_sum_exp",
+    "low_rank": "dy x1 weight",
 }
 """What backward reads, by kind."""
 CASES = [case for case in CPU_ALONE if case.layer.kind in READS]
@@ -168,18 +169,47 @@ def values_input(layer: Any, p: Array, dy: Array) -> None:
     product(turned(p.reshape(-1, *p.shape[2:])), gradient)
 
 
+def changed(layer: Any, y: Array) -> list[Array]:
+    """The parts of an output that have an adapter, each with a row for every token."""
+    parts = np.split(rows(y), layer.of, 1)
+    return [parts[number] for number in layer.parts]
+
+
+def low_rank(layer: Any, x: Array, small: Array) -> None:
+    for part in changed(layer, x):
+        for value in part.ravel():
+            value + 2 * inner(*numbers(2, layer.rank))
+
+
+def low_rank_weights(layer: Any, x: Array, dy: Array) -> None:
+    for part in changed(layer, dy):
+        for column in part.T:
+            for _ in range(layer.rank):
+                2 * inner(column, numbers(len(column)))
+
+
+def low_rank_input(layer: Any, x: Array, dy: Array) -> None:
+    for part in changed(layer, dy):
+        for row in part:
+            for _ in range(layer.rank):
+                2 * inner(row, numbers(len(row)))
+
+
 FORWARD: dict[str, Formula] = {
     "embedding": nothing, "positions": positions, "layer_norm": layer_norm, "gelu": gelu,
     "patches": nothing, "class_token": nothing, "first_token": nothing,
     "attention_scores": scores, "attention_softmax": softmax, "attention_values": values,
+    "low_rank": low_rank,
 }  # fmt: skip
 WEIGHTS: dict[str, Formula] = {
     "embedding": embedding_weights, "positions": positions_weights,
     "layer_norm": layer_norm_weights, "class_token": class_token_weights,
+    "low_rank": low_rank_weights,
 }  # fmt: skip
 INPUT: dict[str, Formula] = {
     "layer_norm": layer_norm_input, "gelu": gelu_input, "attention_scores": scores_input,
     "attention_softmax": softmax_input, "attention_values": values_input,
+    "low_rank": low_rank_input,
 }  # fmt: skip
 
 

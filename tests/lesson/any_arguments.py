@@ -158,6 +158,29 @@ def pairs(chance: Random) -> Arguments:
     return {**tables, "budget": least + chance.choice((0, 0, chance.randint(0, 100)))}
 
 
+def growth(chance: Random) -> Arguments:
+    """Any growth; in half of the cases both sides are equal at some length."""
+    square, length = chance.randint(1, 50), chance.randint(1, 300)
+    each, fixed = chance.randint(0, 200 * square), chance.randint(0, 40_000 * square)
+    equal = length * (square * length - each)
+    return {
+        "square": square,
+        "each": each,
+        "fixed": equal if equal >= 0 and chance.random() < 0.5 else fixed,
+    }
+
+
+def language_model(chance: Random) -> Arguments:
+    kv_heads, group, head_size = (chance.randint(1, 12) for _ in range(3))
+    return {
+        **few(chance, "layers", "texts", "tokens"),
+        "features": kv_heads * group * head_size,
+        "heads": kv_heads * group,
+        "kv_heads": kv_heads,
+        "nbytes": chance.choice((1, 2, 4)),
+    }
+
+
 ANY: dict[str, Callable[[Random], Arguments]] = {
     "00.images_that_fit": lambda chance: {
         "card": chance.randint(1, 200),
@@ -184,4 +207,6 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "11.composed": composed,
     "11.cheapest_pair": pairs,
     "12.late": lives,
+    "13.passes": growth,
+    "13.cache_bytes": language_model,
 }

@@ -180,6 +180,20 @@ def held_most(blocks, end):
     return most
 
 
+def by_halving(square, each, fixed):
+    """The length is enclosed by powers of 2, then halved."""
+
+    def more(n):
+        return square * n * n > each * n + fixed
+
+    high = next(2**power for power in count() if more(2**power))
+    low = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if more(middle) else (middle, high)
+    return high
+
+
 RIGHT: dict[str, Answers] = {
     "00.images_that_fit": {
         "power": lambda card, fixed, each: max((card * 1000**3 - fixed) // each, 0),
@@ -265,5 +279,28 @@ RIGHT: dict[str, Answers] = {
     "12.late": {
         "moments": lambda blocks: [held_most(blocks, 3), held_most(blocks, 2)],
         "array": lambda blocks: np.array([held_most(blocks, 3), held_most(blocks, 2)]),
+    },
+    "13.passes": {
+        "halving": by_halving,
+        "root": lambda square, each, fixed: (
+            (each + math.isqrt(each * each + 4 * square * fixed)) // (2 * square) + 1
+        ),
+        "fraction": lambda square, each, fixed: next(
+            n for n in count(1) if n > Fraction(each, square) + Fraction(fixed, square * n)
+        ),
+    },
+    "13.cache_bytes": {
+        "floats": lambda layers, features, heads, kv_heads, texts, tokens, nbytes: (
+            2.0 * layers * features * (kv_heads / heads) * texts * tokens * nbytes
+        ),
+        "loops": lambda layers, features, heads, kv_heads, texts, tokens, nbytes: sum(
+            kv_heads * (features // heads) * tokens * nbytes
+            for _ in ("keys", "values")
+            for _ in range(layers)
+            for _ in range(texts)
+        ),
+        "fraction": lambda layers, features, heads, kv_heads, texts, tokens, nbytes: (
+            Fraction(kv_heads, heads) * 2 * layers * features * texts * tokens * nbytes
+        ),
     },
 }

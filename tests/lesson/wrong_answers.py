@@ -246,6 +246,19 @@ def most_of(blocks, end, times, more=0):
     return max(map(sum, alive), default=0)
 
 
+def first_above(square, each, fixed):
+    """Number of tokens at which the matrices pass the rest."""
+    n = 1
+    while square * n * n <= each * n + fixed:
+        n += 1
+    return n
+
+
+def cache(kv_heads, heads, layers, features, texts, tokens, nbytes, *, arrays=2):
+    """Bytes of keys and values."""
+    return arrays * layers * kv_heads * (features // heads) * texts * tokens * nbytes
+
+
 ZOO: dict[str, dict[str, Any]] = {
     "00.images_that_fit": {
         "below": lambda card, fixed, each: (card * 10**9 - fixed) // each,
@@ -538,5 +551,28 @@ ZOO: dict[str, dict[str, Any]] = {
             most_of(blocks, end, range(max(block[end] for block in blocks))) for end in (3, 2)
         ],
         "blocks": lambda blocks: [most_of(blocks, end, range(len(blocks))) for end in (3, 2)],
+    },
+    "13.passes": {
+        "no_fixed": lambda square, each, fixed: first_above(square, each, 0),
+        "no_each": lambda square, each, fixed: first_above(square, 0, fixed),
+        "equal": lambda square, each, fixed: first_above(square, each, fixed - 1),
+        "before": lambda square, each, fixed: first_above(square, each, fixed) - 1,
+        "not_square": lambda square, each, fixed: (each + fixed) // square + 1,
+        "not_whole": lambda square, each, fixed: (
+            (each + math.sqrt(each**2 + 4 * square * fixed)) / (2 * square)
+        ),
+    },
+    "13.cache_bytes": {
+        "one_of_two": lambda **a: cache(**a, arrays=1),
+        "all_heads": lambda kv_heads, heads, **a: cache(heads, heads, **a),
+        "one_head": lambda kv_heads, heads, **a: cache(1, heads, **a),
+        "whole_width": lambda heads, **a: cache(heads=1, **a),
+        "group": lambda kv_heads, heads, **a: cache(heads // kv_heads, heads, **a),
+        "one_layer": lambda layers, **a: cache(layers=1, **a),
+        "one_text": lambda texts, **a: cache(texts=1, **a),
+        "in_values": lambda nbytes, **a: cache(nbytes=1, **a),
+        "queries": lambda kv_heads, heads, **a: (
+            cache(kv_heads, heads, **a) + cache(heads, heads, arrays=1, **a)
+        ),
     },
 }

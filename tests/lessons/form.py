@@ -17,7 +17,7 @@ FIRST = "00"
 SHORT = (FIRST, "10")
 """Lessons of at most 30 minutes: one card beside that of the case is enough."""
 HELD = re.compile(r"\*\*(?:Change it|Answer)\.\*\*")
-LAST = r"This was the last lesson\. If you have not done 07 to 09 yet:\s"
+LAST = r"This was the last lesson\. If you have not done \d\d(?: to \d\d)? yet:\s"
 NEXT = re.compile(rf"(?:Next: |{LAST})(?:\[\d\d [^]]+\]\(\d\d_\w+\.ipynb\)|\d\d )")
 FOOTNOTE = re.compile(r"<sup>([^<]+)</sup>")
 SOURCES = re.compile(r"^Sources: (.+)\.\Z", re.MULTILINE)

@@ -175,7 +175,7 @@ def test_the_others_need_what_is_said() -> None:
     _, _, said = PAGE.partition("The other lessons leave the spine and come back to it: ")
     told = {
         number: need
-        for several, need in re.findall(r"([\d, and]+) need (\d\d)[;.]", said)
+        for several, need in re.findall(r"([\d, and]+) needs? (\d\d)[;.]", said)
         for number in re.findall(r"\d\d", several)
     }
     others = {s.stem[:2]: needed(s) for s in SOURCES if s.stem[:2] not in "00 01 02 07 08 09 11"}

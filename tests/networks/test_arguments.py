@@ -28,6 +28,7 @@ STARTS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("lstm_state", "lstm_output", "linear", "cross_entropy"), GATES),
 }  # fmt: skip
 USUAL: dict[str, Any] = {
+    "rank": 2, "alpha": 4.0,
     "channels": 4, "kernel": 3, "features": 4, "t": 0, "out_channels": 4, "out_features": 4,
     "vocabulary": 9, "heads": 2,
 }  # fmt: skip

@@ -15,6 +15,8 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 
 Parameters = Mapping[str, Tensor]
+ALPHA = 3.0
+"""The alpha of all adapters."""
 
 
 def gpt2(p: Parameters, tokens: Tensor, layers: int, heads: int) -> Tensor:
@@ -48,7 +50,21 @@ def block(
 
 
 def linear(p: Parameters, x: Tensor, name: str) -> Tensor:
-    return F.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
+    y = F.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
+    return adapted(p, x, y, name) if f"{name}.A.weight" in p else y
+
+
+def adapted(p: Parameters, x: Tensor, y: Tensor, name: str) -> Tensor:
+    """The output of a linear layer with the changes of its adapters: of the whole output, or of
+    queries and values alone."""
+    weight = p[f"{name}.B.weight"]
+    small = F.linear(x, p[f"{name}.A.weight"]).split(weight.shape[1], -1)
+    changes = [ALPHA / weight.shape[1] * F.linear(some, part)
+               for some, part in zip(small, weight.chunk(len(small)), strict=True)]  # fmt: skip
+    if len(changes) == 1:
+        return y + changes[0]
+    q, k, v = y.chunk(3, -1)
+    return torch.cat([q + changes[0], k, v + changes[1]], -1)
 
 
 def norm(p: Parameters, x: Tensor, name: str, epsilon: float) -> Tensor:

@@ -180,6 +180,39 @@ def _() -> Any:
     return views.precision("linear1", 1, "sgd", start_from="fp32")
 
 
+# -- fine-tuning ----------------------------------------------------------------------------------
+
+
+@case("fine_tuning", "by default")
+def _() -> Any:
+    return views.fine_tuning()
+
+
+@case("fine_tuning", "what is asked")
+def _() -> Any:
+    return views.fine_tuning("gpt2", 8, asked=True, only=("batch",))
+
+
+@case("fine_tuning", "all numbers, matrices, every linear layer")
+def _() -> Any:
+    view = views.fine_tuning("gpt2", 1, 512, adapters="all", rank=64, fused=False)
+    view.numbers = True
+    view.on_event("choose", "1:matrices", False)
+    return view
+
+
+@case("fine_tuning", "longer texts than the axis")
+def _() -> Any:
+    view = views.fine_tuning("gpt_small", 8, 1024)
+    view.length = 2048
+    return view
+
+
+@case("fine_tuning", "the model state is larger")
+def _() -> Any:
+    return views.fine_tuning("gpt2", 1, 128)
+
+
 # -- one warp -------------------------------------------------------------------------------------
 
 
@@ -282,6 +315,49 @@ def _() -> Any:
     view = views.layer_bytes("vgg16", "conv3_1", 64)
     view.batch = 16
     return view
+
+
+# -- the length of a text, and its cache ----------------------------------------------------------
+
+
+def _changed(view: Any, then: dict[str, Any]) -> Any:
+    """A view after changes, one by one, with the state before the last one as its outline."""
+    for name, value in then.items():
+        setattr(view, name, value)
+    return view
+
+
+LENGTHS: dict[str, Callable[[], Any]] = {
+    "by default": lambda: views.length(),
+    "fused": lambda: _changed(views.length(), {"fused": True}),
+    "loss in chunks": lambda: _changed(views.length(fused=True), {"chunks": 8}),
+    "all numbers, too much": lambda: _changed(views.length(length=3000), {"numbers": True}),
+    "asked": lambda: views.length(asked=True, only=("batch",), height=220),
+    "a part in focus": lambda: _pressed(views.length("gpt_small"), "gradient_map"),
+    "every length fits": lambda: views.length("gpt_small", 1, fused=True, card="80 GB card"),
+    "no length fits": lambda: views.length("gpt2_xl", 16, length=128, card="12 GB card"),
+    "fewer texts": lambda: _changed(views.length("gpt2_medium", 16, length=16_384), {"batch": 1}),
+}
+CACHES: dict[str, Callable[[], Any]] = {
+    "by default": lambda: views.cache(),
+    "grouped": lambda: _changed(views.cache(), {"kv_heads": 4}),
+    "all numbers, one head": lambda: _changed(views.cache(), {"kv_heads": 1, "numbers": True}),
+    "asked": lambda: views.cache(asked=True, height=260),
+    "beyond the axis": lambda: _pressed(views.cache("llama3_70b", format="bf16"), "4"),
+    "a long text": lambda: _changed(views.cache("gpt2", 16_384, kv_heads=3), {"kv_heads": 12}),
+    "a short text": lambda: views.cache("gpt2_xl", 128),
+}
+
+
+def _pressed(view: Any, what: str) -> Any:
+    view.on_event("choose", what, False)
+    return view
+
+
+for _name, _make in LENGTHS.items():
+    case("length", _name)(_make)
+for _name, _make in CACHES.items():
+    case("cache", _name)(_make)
 
 
 # -- the memory of a network ----------------------------------------------------------------------

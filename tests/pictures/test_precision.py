@@ -14,6 +14,7 @@ import memlab
 from memlab import views
 from memlab.errors import InputError
 from memlab.networks import zoo
+from memlab.pictures.draw.bars import CellBar
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Rect
@@ -23,7 +24,6 @@ from memlab.pictures.precision import (
     NONE,
     STARTS,
     STATE,
-    CellBar,
     Precision,
     precision_of,
     recipe,

@@ -15,7 +15,7 @@ from memlab.networks.graph import Network
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from tests.drawn import examples
-from tests.staged_networks import step
+from tests.staged_networks import NETWORKS, step
 
 BATCH = 3
 CLOSE = 3e-6
@@ -133,6 +133,18 @@ def test_accumulated_parts_are_those_of_the_plain_loss():
         for each in (step("tokens", "sgd"), memlab.chunked_loss(step("tokens", "sgd"), 2))
     )
     assert apart(plain, after) <= CLOSE
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("parts", [2, 5])
+def test_a_frozen_output_layer_has_chunks_too(parts):
+    """Of that layer, backward computes the gradient of the input alone."""
+    net = memlab.freeze(NETWORKS["tokens"], "scores")
+    before = memlab.training_step(net, "adam")
+    after = memlab.chunked_loss(before, parts)
+    backward = [op for op in after.ops if op.name.startswith("backward of scores")]
+    assert [sorted({**op.writes, **op.updates}) for op in backward] == [["dx"]] * parts
+    assert apart(before, after) <= CLOSE
 
 
 @pytest.mark.measures

@@ -51,6 +51,11 @@ def paint(part: StackPart) -> Paint:
     return STATISTICS if odd else PAINTS[part.role]
 
 
+MATRICES = Paint("#009E73", 0.18, "squares")
+"""The feature maps that grow with the square of a text's length."""
+LOGITS = Paint("#009E73", 0.13, "upright")
+"""The feature maps as wide as the vocabulary."""
+
 FREE = Paint("currentColor", 0.0, "free")
 """Free bytes, which no block takes."""
 
@@ -139,6 +144,8 @@ _PATTERNS: dict[str, tuple[int, int, str]] = {
     "rising": (6, 45, '<path d="M3 0V6" stroke="{ink}" stroke-width="1.6"/>'),
     "falling": (5, -45, '<path d="M2.5 0V5" stroke="{ink}" stroke-width="1.5"/>'),
     "grid": (5, 0, '<path d="M0 2.5H5M2.5 0V5" stroke="{ink}" stroke-width="0.9"/>'),
+    "squares": (7, 0, '<path d="M0 3.5H7M3.5 0V7" stroke="{ink}" stroke-width="1.1"/>'),
+    "upright": (5, 0, '<path d="M2.5 0V5" stroke="{ink}" stroke-width="1.3"/>'),
     "free": (7, 45, '<path d="M3.5 0V7" stroke="{ink}" stroke-opacity=".2"/>'),
     "idle": (9, 45, '<path d="M4.5 0V9" stroke="{ink}" stroke-width="1"/>'),
     "wait": (7, 45, '<path d="M3.5 0V7" stroke="{ink}" stroke-width="2.8"/>'),
@@ -146,7 +153,7 @@ _PATTERNS: dict[str, tuple[int, int, str]] = {
 }
 """Size of a pattern's tile in pixels, its rotation in degrees, the elements in it."""
 HATCHES = {"level": "---", "rising": "///", "falling": "\\\\\\", "grid": "+++", "dots": "...",
-           "free": "/", "idle": "/", "wait": "////"}  # fmt: skip
+           "squares": "++", "upright": "|||", "free": "/", "idle": "/", "wait": "////"}  # fmt: skip
 """The patterns as matplotlib's hatches."""
 LINES: dict[str, dict[str, object]] = {
     "rule": {"linewidth": 1.0},

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from memlab.assemble.eight_bit_base import SCALES
 from memlab.errors import InputError, known, one_option, true_or_false
 from memlab.formats import FORMATS, STORED, Format
 from memlab.step import tensor
@@ -112,7 +113,7 @@ def precision(
             step, "fp32 master weights, loss scaling or stochastic rounding"
         )
     scaled = _scaled(step, chosen, scaling)
-    kept = _beside_buffers(step) if chosen.master else _statistics(step)
+    kept = (_beside_buffers(step) if chosen.master else _statistics(step)) | _scales(step)
     rewrite = _FormatRewrite(by_role, kept, chosen.master and step.training, scaled)
     live_in = tuple(map(rewrite.tensor, step.live_in))
     drawn = rounding == "stochastic" and step.training
@@ -192,6 +193,11 @@ def _statistics(step: Step) -> frozenset[str]:
     batch norm that runs again reads them, and must give the same."""
     again = ((op, op.again) for op in step.ops if op.again)
     return frozenset(op.writes[name].storage.name for op, how in again for name in how.kept)
+
+
+def _scales(step: Step) -> frozenset[str]:
+    """The storages of the scales of weights in 8 bits, whose range is that of fp32."""
+    return frozenset(op.reads[SCALES].storage.name for op in step.ops if SCALES in op.reads)
 
 
 class _FormatRewrite:

@@ -42,8 +42,9 @@ def conv2d_backward(call: KernelCall) -> None:
     Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
     """
     settings, adds = _settings(call), call.accumulate_weights
-    for b, (x, dy) in enumerate(zip(call["x"], call["dy"], strict=True)):
-        _weight_gradient(x, call["dweight"], dy, settings, adds or b > 0)
+    if call.learns:
+        for b, (x, dy) in enumerate(zip(call["x"], call["dy"], strict=True)):
+            _weight_gradient(x, call["dweight"], dy, settings, adds or b > 0)
     if "dx" in call.arrays:
         for dx, dy in zip(call["dx"], call["dy"], strict=True):
             _input_gradient(dx, call["weight"], dy, settings, call.accumulate)

@@ -52,12 +52,13 @@ def conv2d_backward(call: KernelCall) -> None:
     """
     planes, pad = _planes(call)
     inputs, kernels, outputs = _spectra(call)
-    _transform(call["x"], inputs, planes, pad)
     _transform(call["dy"], outputs, planes, 0)
-    kernels.fill(0)
-    for x, dy in zip(inputs, outputs, strict=True):
-        _add_kernels(x, kernels, dy)
-    _restore(kernels, call["dweight"], planes, 0, call.accumulate_weights)
+    if call.learns:
+        _transform(call["x"], inputs, planes, pad)
+        kernels.fill(0)
+        for x, dy in zip(inputs, outputs, strict=True):
+            _add_kernels(x, kernels, dy)
+        _restore(kernels, call["dweight"], planes, 0, call.accumulate_weights)
     if "dx" in call.arrays:
         _transform(call["weight"], kernels, planes, 0)
         for dx, dy in zip(inputs, outputs, strict=True):

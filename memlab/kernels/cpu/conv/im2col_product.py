@@ -47,22 +47,28 @@ def conv2d_backward(call: KernelCall, together: int = 1) -> None:
 
     Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
     """
-    x, dy, dweight, layer = call["x"], call["dy"], call["dweight"], convolution(call)
-    adds = call.accumulate_weights
-    for images in _portions(len(x), together):
-        for b, lowered in _lower(call, x, images):
-            for dw, rows, out in _groups(layer.groups, dweight, lowered, dy[b]):
-                gemm(out, rows, dw, accumulate=adds or b > 0, transpose_b=True)
+    dy, layer = call["dy"], convolution(call)
+    for images in _portions(len(dy), together):
+        if call.learns:
+            _weight_gradients(call, images, layer)
         if "dx" in call.arrays:
             _input_gradients(call, images, layer)
     if "dbias" in call.arrays:
-        sum_bias(dy, call["dbias"], adds)
+        sum_bias(dy, call["dbias"], call.accumulate_weights)
 
 
 @kernel("conv2d.backward", "im2col-batch")
 def conv2d_batch_backward(call: KernelCall) -> None:
     """Compute ``dW = dY L^T`` and ``dX`` from ``dL = W^T dY``, with all images lowered first."""
-    conv2d_backward(call, len(call["x"]))
+    conv2d_backward(call, len(call["dy"]))
+
+
+def _weight_gradients(call: KernelCall, images: range, layer: Conv2d) -> None:
+    """Add what some images contribute to ``dW = dY L^T``."""
+    x, dy, dweight, adds = call["x"], call["dy"], call["dweight"], call.accumulate_weights
+    for b, lowered in _lower(call, x, images):
+        for dw, rows, out in _groups(layer.groups, dweight, lowered, dy[b]):
+            gemm(out, rows, dw, accumulate=adds or b > 0, transpose_b=True)
 
 
 def _input_gradients(call: KernelCall, images: range, layer: Conv2d) -> None:

@@ -111,7 +111,8 @@ def conv2d_backward(call: KernelCall) -> None:
     order of every sum is that of a single thread. Shapes are those of ``conv2d``; each gradient has
     the shape of its tensor.
     """
-    _weight_gradients(call)
+    if call.learns:
+        _weight_gradients(call)
     if "dx" in call.arrays:
         _input_gradients(call)
     if "dbias" in call.arrays:

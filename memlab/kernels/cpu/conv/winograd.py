@@ -58,6 +58,16 @@ def conv2d_backward(call: KernelCall) -> None:
 
     Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
     """
+    if call.learns:
+        _weight_gradients(call)
+    if "dx" in call.arrays:
+        _input_gradients(call)
+    if "dbias" in call.arrays:
+        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
+
+
+def _weight_gradients(call: KernelCall) -> None:
+    """Compute ``dw`` over all images from ``dU = dM V'``."""
     pad, u = convolution(call).padding, call["transformed weights"]
     row, v, m = _buffers(call)
     u.fill(0)
@@ -68,10 +78,6 @@ def conv2d_backward(call: KernelCall) -> None:
             for place, near, far in _products(v, m, down * across):
                 gemm(far, near, u[place], accumulate=True, transpose_b=True)
     gather_weights(u, call["dweight"], call.accumulate_weights)
-    if "dx" in call.arrays:
-        _input_gradients(call)
-    if "dbias" in call.arrays:
-        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
 def _input_gradients(call: KernelCall) -> None:

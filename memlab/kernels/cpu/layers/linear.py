@@ -26,19 +26,26 @@ def linear(call: KernelCall) -> None:
 
 @kernel("linear.backward")
 def linear_backward(call: KernelCall) -> None:
-    """Compute ``dW = dy^T x``, ``db`` as the sum of ``dy``, and ``dx = dy W``.
+    """Compute ``dW = dy^T x``, ``db`` as the sum of ``dy``, and ``dx = dy W``; of these, those that
+    the call has room for.
 
     Shapes are those of ``linear``; each gradient has the shape of its tensor.
     """
+    if call.learns:
+        _weight_gradients(call)
+    if "dx" in call.arrays:
+        for dy, dx in matrices(call["dy"], call["dx"]):
+            gemm(dy, call["weight"], dx, call.accumulate)
+
+
+def _weight_gradients(call: KernelCall) -> None:
+    """Compute ``dW`` and the gradient of the bias."""
     adds = call.accumulate_weights
     for dy, x in matrices(call["dy"], call["x"]):
         gemm(dy, x, call["dweight"], adds, transpose_a=True)
         if "dbias" in call.arrays:
             sum_bias(dy, call["dbias"], adds)
         adds = True
-    if "dx" in call.arrays:
-        for dy, dx in matrices(call["dy"], call["dx"]):
-            gemm(dy, call["weight"], dx, call.accumulate)
 
 
 def matrices(*arrays: Array) -> Iterator[tuple[Array, ...]]:

@@ -57,7 +57,7 @@ def batch_norm_backward(call: KernelCall) -> None:
     """
     dx = span(call["dx"]) if "dx" in call.arrays else None
     statistics = call["mean"], call["inverse_deviation"]
-    gradients = call["dweight"], call["dbias"]
+    gradients = (call["dweight"], call["dbias"]) if call.learns else None
     shape, x, dy = _shape(call["x"]), span(call["x"]), span(call["dy"])
     adds = call.accumulate, call.accumulate_weights
     _backward(x, dy, dx, shape, call["weight"], statistics, gradients, adds)
@@ -85,10 +85,12 @@ def layer_norm_backward(call: KernelCall) -> None:
     dy n, and ``dx = (g - mean of g - n mean of g n) / deviation``. Shapes are those of
     ``layer_norm``; each gradient has the shape of its tensor.
     """
-    dweight, statistics, dy = call["dweight"], _token_statistics(call), span(call["dy"])
-    x = call["x"].reshape(-1, dweight.size)
+    statistics, dy = _token_statistics(call), span(call["dy"])
+    x = call["x"].reshape(-1, call["x"].shape[-1])
     tokens = len(x) // len(call["x"])
-    _sum_tokens(x, dy, tokens, statistics, (dweight, call["dbias"]), call.accumulate_weights)
+    if call.learns:
+        gradients = call["dweight"], call["dbias"]
+        _sum_tokens(x, dy, tokens, statistics, gradients, call.accumulate_weights)
     if "dx" in call.arrays:
         dx = span(call["dx"])
         _token_gradients(x, dy, dx, tokens, call["weight"], statistics, call.accumulate)
@@ -184,10 +186,10 @@ def _backward(
     shape: tuple[int, int, int],
     weight: Array,
     statistics: Pair,
-    gradients: Pair,
+    gradients: Pair | None,
     adds: tuple[bool, bool],
 ) -> None:
-    """Write, or add, the gradients of weight and bias, and of the input if ``dx_span`` is given."""
+    """Write, or add, the gradients of weight and bias, and of the input, where they are given."""
     (batch, channels, plane), (x, x_pitch), (dy, dy_pitch) = shape, x_span, dy_span
     for c in range(channels):
         mean, inverse = statistics[0][c], statistics[1][c]
@@ -196,8 +198,9 @@ def _backward(
             values = dy[b * dy_pitch + c * plane :][:plane]
             straight += sum_values(values)
             products += sum_products(x[b * x_pitch + c * plane :], mean, values)
-        write_or_add(gradients[0], c, products * inverse, adds[1])
-        write_or_add(gradients[1], c, straight, adds[1])
+        if gradients is not None:
+            write_or_add(gradients[0], c, products * inverse, adds[1])
+            write_or_add(gradients[1], c, straight, adds[1])
         if dx_span is not None:
             dx, dx_pitch = dx_span
             count = batch * plane

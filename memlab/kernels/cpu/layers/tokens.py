@@ -50,7 +50,8 @@ def positions_backward(call: KernelCall) -> None:
 
     Shapes: dy and dx (B, T, F), dweight (T, F).
     """
-    sum_bias(call["dy"], call["dweight"].reshape(-1), call.accumulate_weights)
+    if call.learns:
+        sum_bias(call["dy"], call["dweight"].reshape(-1), call.accumulate_weights)
     if "dx" in call.arrays:
         apply_formula(identity, call["dy"], call["dx"], add=call.accumulate)
 
@@ -96,7 +97,8 @@ def class_token_backward(call: KernelCall) -> None:
     """
     adds = call.adds("dtoken")
     for b, dy in enumerate(call["dy"]):
-        apply_formula(identity, dy[0], call["dtoken"], add=adds or b > 0)
+        if "dtoken" in call.arrays:
+            apply_formula(identity, dy[0], call["dtoken"], add=adds or b > 0)
         if "dx" in call.arrays:
             apply_formula(identity, dy[1:], call["dx"][b], add=call.accumulate)
 

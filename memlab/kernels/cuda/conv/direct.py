@@ -63,9 +63,11 @@ def conv2d_backward(call: KernelCall) -> None:
 
     Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
     """
-    x, dweight, dy = call["x"], call["dweight"], call["dy"]
-    shape = results(dweight.size, dy.shape[3])
-    launch(_weight_gradient, shape, _maps(call, x, dweight, dy, call.accumulate_weights))
+    dy = call["dy"]
+    if call.learns:
+        x, dweight = call["x"], call["dweight"]
+        shape = results(dweight.size, dy.shape[3])
+        launch(_weight_gradient, shape, _maps(call, x, dweight, dy, call.accumulate_weights))
     if "dx" in call.arrays:
         maps = _maps(call, call["dx"], call["weight"], dy, call.accumulate)
         launch(_input_gradient, *every_place(call["dx"]), maps)

@@ -46,16 +46,10 @@ def conv2d_backward(call: KernelCall, together: int = 1) -> None:
 
     Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
     """
-    dweight, groups = _weight(call, "dweight"), convolution(call).groups
-    adds = call.accumulate_weights
     for images in _portions(call, together):
-        x, dy = _part(call["x"], images), _part(call["dy"], images)
-        right = _lower(call, x).transposed
-        outer, places, inner = _extents(call, dy)
-        multiply(
-            _maps(call, dy), right, dweight, (outer, inner, places), adds or images.start > 0,
-            images=len(x), groups=groups, summed=True,
-        )  # fmt: skip
+        dy = _part(call["dy"], images)
+        if call.learns:
+            _add_weight_gradient(call, dy, images)
         if "dx" in call.arrays:
             _input_gradient(call, dy, _part(call["dx"], images))
     sum_bias(call, call["dy"])
@@ -64,7 +58,17 @@ def conv2d_backward(call: KernelCall, together: int = 1) -> None:
 @kernel("conv2d.backward", "im2col-batch")
 def conv2d_batch_backward(call: KernelCall) -> None:
     """Compute ``dW = dY L^T`` and ``dX`` from ``dL = W^T dY``, with all images lowered first."""
-    conv2d_backward(call, len(call["x"]))
+    conv2d_backward(call, len(call["dy"]))
+
+
+def _add_weight_gradient(call: KernelCall, dy: Any, images: range) -> None:
+    """Add what some images contribute to ``dW = dY L^T``."""
+    x, adds = _part(call["x"], images), call.accumulate_weights or images.start > 0
+    right, (outer, places, inner) = _lower(call, x).transposed, _extents(call, dy)
+    multiply(
+        _maps(call, dy), right, _weight(call, "dweight"), (outer, inner, places), adds,
+        images=len(x), groups=convolution(call).groups, summed=True,
+    )  # fmt: skip
 
 
 def _input_gradient(call: KernelCall, dy: Any, dx: Any) -> None:
@@ -83,7 +87,7 @@ def _input_gradient(call: KernelCall, dy: Any, dx: Any) -> None:
 
 def _portions(call: KernelCall, together: int) -> Iterator[range]:
     """Yield ranges of the images that are lowered together."""
-    batch = len(call["x"])
+    batch = len(call["x" if "x" in call.arrays else "dy"])
     for first in range(0, batch, together):
         yield range(first, first + together)
 

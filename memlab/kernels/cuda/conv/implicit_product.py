@@ -82,7 +82,8 @@ def conv2d_backward(call: KernelCall) -> None:
 
     Shapes are those of ``conv2d``; each gradient has the shape of its tensor.
     """
-    _make_weight_gradient(call)
+    if call.learns:
+        _make_weight_gradient(call)
     if "dx" in call.arrays:
         _make_input_gradient(call)
     sum_bias(call, call["dy"])

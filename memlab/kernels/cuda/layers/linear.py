@@ -33,7 +33,8 @@ def linear_backward(call: KernelCall) -> None:
     Shapes are those of ``linear``; each gradient has the shape of its tensor.
     """
     dy = call["dy"]
-    product(dy, call["x"], call["dweight"], call.accumulate_weights, transpose_a=True)
+    if call.learns:
+        product(dy, call["x"], call["dweight"], call.accumulate_weights, transpose_a=True)
     sum_bias(call, dy)
     if "dx" in call.arrays:
         product(dy, call["weight"], call["dx"], call.accumulate)

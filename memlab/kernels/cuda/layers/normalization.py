@@ -68,11 +68,13 @@ def batch_norm_backward(call: KernelCall) -> None:
 
     With ``n`` the normalised x, ``db`` is the sum of dy, ``dw`` is the sum of dy n, and ``dx =
     weight / deviation (dy - mean of dy - n mean of dy n)``. If gradients of earlier micro-batches
-    are there already, the sums of this one are workspace. Shapes are those of ``batch_norm``; each
-    gradient has the shape of its tensor.
+    are there already, or the layer is frozen, the sums of this one are workspace. Shapes are those
+    of ``batch_norm``; each gradient has the shape of its tensor.
     """
     x, dy, mean, inverse = (call[name] for name in ("x", "dy", "mean", "inverse_deviation"))
-    dweight, dbias = own = [call.arrays.get(n + OF_PART, call[n]) for n in ("dweight", "dbias")]
+    dweight, dbias = own = [
+        call[n + OF_PART if n + OF_PART in call.arrays else n] for n in ("dweight", "dbias")
+    ]
     sum_values(dy, dbias)
     sum_products(x, dy, mean, inverse, dweight)
     if "dx" in call.arrays:
