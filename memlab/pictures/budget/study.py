@@ -147,6 +147,8 @@ class BudgetStudy(Study):
 
     @property
     def title(self) -> str:
+        if self.choice == self.board.plain and not self.fits:
+            return text_of("title.plain", over=three_digits(self.over))
         if not self.fits:
             return text_of("title.over", over=three_digits(self.over), time=self.time(self.rated))
         if not self.submitted:
