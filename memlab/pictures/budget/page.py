@@ -111,7 +111,7 @@ class BoardCharts:
     def bar(self) -> Chart:
         """Return the bar of the peak by role against the budget, plain dashed."""
         study = self.study
-        end = max(study.plain.peak, study.peak)
+        end = max(study.plain.peak, study.peak, study.budget)
         marks: list[Mark] = [
             Rect(0, study.budget, 0, 1, SHADE, edge=0, thick=40),
             Rect(0, study.plain.peak, 0, 1, "before", thick=24),
