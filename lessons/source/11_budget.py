@@ -9,8 +9,8 @@ from memlab import lesson, views
 views.memory("resnet50", 256, only=["batch"], budgets=["6 GB"], free=False, largest=256, height=160)
 
 # %% [markdown]
-# One training step of ResNet-50 with 256 images, and a budget of 6 GB: half of a card of 12 GB.
-# Move **Batch** until it fits: how few images are left? In this lesson all 256 stay.
+# A training step with 256 images, and a budget of 6 GB: half of a card of 12 GB. Move **Batch**
+# until it fits: how few images are left? In this lesson all 256 stay.
 #
 # You will be able to
 #
@@ -94,7 +94,7 @@ view
 
 # %% [markdown]
 # `view.choice` is your choice in one line: send it to somebody, and compare. `view.run()` runs it
-# with small images, and measures. More: [a small GPT, and a board that is drawn for
+# with small images, and measures. More: [a small GPT, and a board drawn for
 # you](appendix/boards.ipynb).
 #
 # ## Exercise: recompute, then offload
@@ -151,7 +151,7 @@ exercise.check(composed)
 #
 # ## What this lesson leaves out
 #
-# - Times are planned for a GeForce RTX 4070. On another device another choice may be the fastest.
+# - Times are planned for a GeForce RTX 4070. On another card another choice may win.
 # - Accumulation is not offered here: batch norm takes its means over the whole batch.
 # - Other ways out: a smaller batch, several GPUs, a smaller model, a larger GPU<sup>C8</sup>.
 # - The board decides about whole blocks, and not [inside a stage](appendix/exact.ipynb).

@@ -145,6 +145,21 @@ def test_another_level_begins_anew() -> None:
     assert (view.tries, view.best, view.answer) == ((), "", "")
 
 
+def test_another_budget_has_its_own_optimum_and_hides_the_last_answer() -> None:
+    view = board(BEST)
+    view.submit()
+    view.budget = "200 MB"
+    assert not view.rows.submitted
+    assert view.budget == 200 * 10**6
+    view.submit()
+    within = search_of(2).within(200 * 10**6).rated
+    assert view.rows.known == within
+    assert view.rows.points > 0
+    assert "budget=200000000" in view.code()
+    view.level = 1
+    assert view.budget == 6 * 10**9
+
+
 def test_a_better_submission_becomes_the_best_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a search is cut: here it has found the plain 16 bits in place of the best choice."""
     cut = search_of(2)

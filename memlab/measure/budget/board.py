@@ -102,8 +102,9 @@ class Level:
     """Puzzle of the board: a step that does not fit, and what may be done about it.
 
     Seconds are those of ``machine``; ``budget`` are the bytes that the peak may have. ``switches``,
-    ``parts`` and ``states`` are what the board offers. ``reads`` is the most combinations of
-    switches and parts that the search looks at, all where it is None.
+    ``parts`` and ``states`` are what the board offers. ``reads`` are the combinations of
+    switches and parts that the search looks at where one of them has a choice that fits; None for
+    all.
     """
 
     number: int

@@ -150,12 +150,12 @@ class Search:
         """Return the fastest choice that windows say fits into ``room`` bytes: its seconds, the
         choice, and the least seconds of the combinations that were not read."""
         best: tuple[float, Choice] | None = None
-        bound = inf
+        bound, reads = inf, self.board.level.reads or inf
         for number, combination in enumerate(self.combinations):
             least = self.least(combination)
             if best is not None and least >= best[0]:
                 break
-            if number == self.board.level.reads:
+            if best is not None and number >= reads:
                 bound = least
                 break
             path = fastest(self.windows(combination), room)
@@ -177,9 +177,8 @@ class Search:
         )
 
     def smallest(self) -> int:
-        """Return the least bytes that a choice takes, of the combinations that are read."""
-        read = self.combinations[: self.board.level.reads]
-        return min(least_peak(self.windows(combination)) for combination in read)
+        """Return the least bytes that a choice takes."""
+        return min(least_peak(self.windows(combination)) for combination in self.combinations)
 
     def line(self, budgets: list[int]) -> list[tuple[int, float]]:
         """Return peak and seconds of the fastest choice within each of some budgets, those that no

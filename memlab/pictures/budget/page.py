@@ -54,6 +54,8 @@ INK = Paint("currentColor", 0.92)
 SHADE = Paint("currentColor", 0.055)
 SIGNS = {BlockState.AGAIN: "M-4.5 0l3.5 4 6-8", BlockState.HOST: "M-4.5 3.5L4 -4.5M-1.5-4.5H4V1"}
 """Signs in the box of a block: a check mark for made again, an arrow for the host."""
+INSIDE = 0.8
+"""Share of the plain bar from which the figure of the peak stands in its own bar."""
 CLOSE = 10
 """Percent between two lines of the axis of time, at least."""
 TRIES = 10
@@ -70,8 +72,8 @@ def page(study: BudgetStudy, width: float, chosen: int, says: str) -> Page:
         Paragraphs(study.sentences, 13),
         *_beside(left, plane.chart(), width),
         Paragraphs(study.difference, 12, gap=3 * study.submitted, left=LEFT),
-        Paragraphs([study.result, *study.notes], 11, dim=True, gap=3),
-        Paragraphs([study.exactly, *study.switch_lines()], drawn=False, gap=8),
+        Paragraphs([study.result, text_of("origin")], 11, dim=True, gap=3),
+        Paragraphs([study.exactly, *study.switch_lines(), *study.notes], drawn=False, gap=8),
         Table(*_split(study.rows()), drawn=False, gap=8),
         Paragraphs(study.try_lines(), drawn=False, gap=8),
     ]
@@ -109,7 +111,7 @@ class BoardCharts:
     def bar(self) -> Chart:
         """Return the bar of the peak by role against the budget, plain dashed."""
         study = self.study
-        end = max(study.plain.peak, study.peak)
+        end = max(study.plain.peak, study.peak, study.budget)
         marks: list[Mark] = [
             Rect(0, study.budget, 0, 1, SHADE, edge=0, thick=40),
             Rect(0, study.plain.peak, 0, 1, "before", thick=24),
@@ -133,10 +135,11 @@ class BoardCharts:
         study = self.study
         peak = three_digits(study.peak)
         text = peak
-        if not study.fits:
+        if not (study.fits or study.choice == study.board.plain):
             text = text_of("too_much", peak=peak, over=three_digits(study.over))
         last = max(study.peak, study.budget)
-        places = [(last, 0.5, "start", 9.0, 5.0), (study.peak, 0.5, "end", -9.0, 5.0)]
+        beside = [(last, 0.5, "start", 9.0, 5.0), (study.peak, 0.5, "end", -9.0, 5.0)]
+        places = beside if last < INSIDE * study.plain.peak else beside[::-1]
         budget = text_of("budget", bytes=short(study.budget))
         yield ChartText(study.budget, 1, budget, 12, "middle", dy=-15, bold=True, held=True)
         yield Label(text, places, 14, bold=True, chip=True, kept=True)
@@ -176,7 +179,7 @@ class BoardCharts:
         marks += self._tiles() if self.study.submitted else ()
         marks += self._targets(low)
         x = Scale(-FREE_SIDE, self.places[-1] + 1 + FREE_SIDE)
-        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=34,
+        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=28,
                      told=_told([*self._names(), *self._stages()]))  # fmt: skip
 
     def _columns(self) -> Iterator[Mark]:
@@ -221,15 +224,9 @@ class BoardCharts:
         return self.places[number] + 0.5
 
     def _names(self) -> Iterator[Mark]:
-        costs = self.study.costs
-        head = text_of("blocks", count=len(costs))
-        yield ChartText(0, UP_PIXELS, head, 12, dy=-20, bold=True)
+        yield ChartText(0, UP_PIXELS, text_of("blocks"), 12, dy=-12, bold=True)
         for key, dy in (("bytes", -6), ("seconds", 15)):
             yield ChartText(-FREE_SIDE, 0, text_of(key), 12, "end", dx=-8, dy=dy)
-        highest = max(range(len(costs)), key=lambda number: costs[number].keeps)
-        nbytes = three_digits(costs[highest].keeps)
-        x, y = self._middle(highest), UP_PIXELS
-        yield ChartText(x, y, nbytes, 11, "middle", dy=-4, held=True)
 
     def _boxes(self) -> Iterator[Mark]:
         """Yield a box for each block, with the sign of its state."""
@@ -320,7 +317,9 @@ class PlaneChart:
         again = (BlockState.AGAIN,) * len(board.blocks)
         most = board.rated(Choice(states=again))
         least = self.study.search.floor / self.study.plain.seconds
-        return percent_ticks(max(board.slower(most), 1.0), min(100 * (least - 1), 0.0), CLOSE)
+        ticks = percent_ticks(max(board.slower(most), 1.0), min(100 * (least - 1), 0.0), CLOSE)
+        named = {0, ticks[0][0], ticks[-1][0]}
+        return [(at, label if at in named else "") for at, label in ticks]
 
     @cached_property
     def y(self) -> Steady:
@@ -341,7 +340,8 @@ class PlaneChart:
             *self._now(),
             Label(text_of("no_fit"), [(1.5 * budget, high, "middle", 0.0, 16.0)], 12, chip=True),
         ]
-        x_axis = Axis(text_of("plane_bytes"), grid=False)
+        ends = [(at, "" if at == budget else label) for at, label in self.x.ticks]
+        x_axis = Axis(text_of("plane_bytes"), grid=False, ticks=ends)
         y_axis = Axis(text_of("plane_time"), ticks=self.ticks)
         return Chart(self.x, self.y, marks, TALL, x_axis, y_axis, left=56, right=14,
                      told=_told([*self._path(), *self._now(), *self._best()]))  # fmt: skip
@@ -366,8 +366,8 @@ class PlaneChart:
                      for side, dx in (("end", -9.0), ("start", 9.0))]  # fmt: skip
             if name := self.study.try_name(rated.choice):
                 yield Label(name, spots, 11, chip=True)
-        if self.study.plain.peak > self.x.last:
-            text = text_of("plain_point", bytes=three_digits(self.study.plain.peak))
+        if self.study.plain.peak > self.x.last and tried:
+            text = text_of("plain_point")
             spots = [(self.x.last, 0.0, "end", -6.0, dy) for dy in (-12.0, 22.0, -26.0, 36.0)]
             yield Label(text, spots, 11, chip=True)
 
@@ -377,6 +377,8 @@ class PlaneChart:
         x, y = self.place(study.rated)
         key = "own_point" if study.submitted else "now_point"
         text = text_of(key, time=signed(study.slower))
+        if study.choice == study.board.plain:
+            text = text_of("plain_now")
         yield Points([(x, y)], "dot", 12, fact=Fact(text, nbytes=study.peak))
         places = [(x, y, side, dx, dy) for dy in (4.0, -12.0, 20.0, -26.0)
                   for side, dx in (("start", 11.0), ("end", -11.0))]  # fmt: skip

@@ -29,7 +29,8 @@ LINE = 24
 
 @dataclass(frozen=True, eq=False)
 class BudgetStudy(Study):
-    """A choice on the board of a level, with the choices that were tried before it.
+    """A choice on the board of a level and the bytes that its peak may have, with the choices that
+    were tried before it.
 
     ``submitted`` reveals the optimum. ``best`` is the fastest choice that was submitted before,
     where there is one.
@@ -37,6 +38,7 @@ class BudgetStudy(Study):
 
     search: Search
     choice: Choice
+    budget: int
     tries: tuple[Choice, ...] = ()
     submitted: bool = False
     best: Choice | None = None
@@ -47,11 +49,6 @@ class BudgetStudy(Study):
     def board(self) -> Board:
         """Board of the level."""
         return self.search.board
-
-    @property
-    def budget(self) -> int:
-        """Bytes that the peak may have."""
-        return self.board.level.budget
 
     @cached_property
     def rated(self) -> RatedChoice:
@@ -113,7 +110,7 @@ class BudgetStudy(Study):
     @cached_property
     def line(self) -> list[tuple[int, float]]:
         """Peak in bytes and percent of extra time of the fastest choices within budgets up to twice
-        the level's, from the least bytes to the most."""
+        this one, from the least bytes to the most."""
         budgets = [2 * self.budget * number // LINE for number in range(1, LINE + 1)]
         plain = self.plain.seconds
         return [(peak, 100 * (s / plain - 1)) for peak, s in self.search.line(budgets)]
@@ -147,6 +144,8 @@ class BudgetStudy(Study):
 
     @property
     def title(self) -> str:
+        if self.choice == self.board.plain and not self.fits:
+            return text_of("title.plain", over=three_digits(self.over))
         if not self.fits:
             return text_of("title.over", over=three_digits(self.over), time=self.time(self.rated))
         if not self.submitted:

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memlab import units
 from memlab.errors import InputError
 from memlab.measure.budget.board import LETTERS, Board, Choice, Switch
 from memlab.measure.budget.levels import NUMBERS, search_of
 from memlab.measure.budget.proof import Proof, prove
 from memlab.measure.budget.search import Search
 from memlab.pictures.budget.page import page
-from memlab.pictures.budget.study import NEAR, BudgetStudy
+from memlab.pictures.budget.study import NEAR, BudgetStudy, short
 from memlab.pictures.draw.page import Page
-from memlab.pictures.live.setting import Checkbox, NumberBox, Select, Setting, State, once
+from memlab.pictures.live.setting import (
+    Checkbox,
+    NumberBox,
+    Select,
+    Setting,
+    State,
+    TextBox,
+    once,
+)
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.step.step import Step
 
@@ -104,17 +113,27 @@ class BudgetBoard(View[BudgetStudy]):
         default=lambda now: _letters(board_of(now).plain), argument=False, code="never",
         follows=["level", "seed"],
     )  # fmt: skip
+    budget = TextBox(
+        doc="bytes that the peak may have, or ``'8 GB'``; those of the level if not given",
+        default=lambda now: board_of(now).level.budget, check=units.exact_or_parsed, show=short,
+        follows=["level", "seed"], place="more",
+    )  # fmt: skip
     choice: Setting[str] = Setting(
         doc="switches, parts and a letter for each block in one line, as ``view.choice`` has it",
         default=lambda now: board_of(now).line(board_of(now).plain), get=line_of, put=_chosen,
         synced=True,
     )  # fmt: skip
     answer: Setting[str] = Setting(
-        doc="the choice that was submitted, as a line", default="", argument=False, code="never"
+        doc="the choice that was submitted, as a line",
+        default="",
+        argument=False,
+        code="never",
+        follows=["budget"],
     )
     best: Setting[str] = Setting(
-        doc="the fastest submission before it, as a line", default="", argument=False, code="never"
-    )
+        doc="the fastest submission before it, as a line", default="", argument=False,
+        code="never", follows=["budget"],
+    )  # fmt: skip
     tries: Setting[tuple[str, ...]] = Setting(
         doc="the choices before this one, as lines", default=(), argument=False, code="never"
     )
@@ -179,7 +198,8 @@ class BudgetBoard(View[BudgetStudy]):
         board = board_of(now)
         tries = tuple(board.read(line) for line in now.tries)
         best = board.read(now.best) if now.best else None
-        return BudgetStudy(search(now), choice_of(now), tries, now.answer == line_of(now), best)
+        submitted = now.answer == line_of(now)
+        return BudgetStudy(search(now), choice_of(now), now.budget, tries, submitted, best)
 
     def _submission(self, now: State) -> dict[str, Any]:
         """Return the changes that a submission makes.
@@ -196,7 +216,7 @@ class BudgetBoard(View[BudgetStudy]):
         return {"answer": line_of(now), **({"best": line_of(now)} if faster else {})}
 
     def outline_key(self, now: State) -> object:
-        return line_of(now), now.answer, now.level, now.seed
+        return line_of(now), now.answer, now.level, now.seed, now.budget
 
     # -- what it shows ------------------------------------------------------------------------
 
