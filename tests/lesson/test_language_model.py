@@ -76,8 +76,7 @@ def test_adapters_save_what_does_not_learn_and_what_only_learning_reads() -> Non
     assert after[Role.PARAMETER] == before[Role.PARAMETER] + learning * PLACE
     tokens = TEXTS * 1024 * PLACE
     width, small = tokens * HEADS * HEAD_SIZE, tokens * LAYERS * 2 * 16
-    first = width + 2 * tokens
-    """The input of the first norm with its statistics: nothing in front of it learns."""
+    first = width + 2 * tokens  # input of the first norm and statistics: nothing learns before it
     saved = before[Role.FEATURE_MAP] - after[Role.FEATURE_MAP]
     assert saved == (5 * LAYERS + 1) * width + first - small
 
