@@ -275,6 +275,14 @@ def test_what_is_asked_is_not_shown() -> None:
     assert {control.name for control in view.controls() if control.kind != "button"} == {"batch"}
 
 
+@pytest.mark.parametrize("length", STOPS)
+def test_every_stop_can_be_asked_about(length: int) -> None:
+    """At the shortest one no column of the plot is left of the length."""
+    view = views.length("gpt2", fused=True, asked=True, only=("length",), height=200)
+    view.length = length
+    assert f"length {length:,}" in drawn(view)
+
+
 def test_keys_move_along_the_lengths_and_through_the_parts() -> None:
     view = views.length("gpt2")
     for key, length in (("ArrowRight", 1117), ("ArrowLeft", 1024), ("PageUp", 2048),
