@@ -111,8 +111,9 @@ class TextCache(Study):
     @property
     def notes(self) -> list[str]:
         model = self.model
-        return [text_of("subject", model=model.title, heads=model.heads, kv=model.kv_heads,
-                        format=self.format)]  # fmt: skip
+        subject = text_of("subject", model=model.title, heads=model.heads, kv=model.kv_heads,
+                          format=self.format)  # fmt: skip
+        return [subject, text_of("source", source=model.source)]
 
     @property
     def formula(self) -> str:

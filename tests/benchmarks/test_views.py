@@ -17,6 +17,7 @@ def test_every_part_of_an_event_is_timed():
         "memory view, ResNet-50, a slider's event",
         *(f"{part} alone" for part in views.PARTS),
         "svg, against the event",
+        "length view, GPT-2, a new length",
     ]
     assert all(line.value > 0 for line in result.lines)
     assert len(result.lines[0].samples) == 2

@@ -331,7 +331,7 @@ LENGTHS: dict[str, Callable[[], Any]] = {
     "fused": lambda: _changed(views.length(), {"fused": True}),
     "loss in chunks": lambda: _changed(views.length(fused=True), {"chunks": 8}),
     "all numbers, too much": lambda: _changed(views.length(length=3000), {"numbers": True}),
-    "asked": lambda: views.length(asked=True, only=("batch",), height=260),
+    "asked": lambda: views.length(asked=True, only=("batch",), height=220),
     "a part in focus": lambda: _pressed(views.length("gpt_small"), "gradient_map"),
     "every length fits": lambda: views.length("gpt_small", 1, fused=True, card="80 GB card"),
     "no length fits": lambda: views.length("gpt2_xl", 16, length=128, card="12 GB card"),

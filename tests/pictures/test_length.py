@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 from random import Random
@@ -149,6 +150,12 @@ def test_the_longest_text_fits_and_one_token_more_does_not(name: str, budget: in
     assert planned(name, longest + 1).peak(3) > budget
 
 
+def test_one_token_more_is_too_much_by_so_many_bytes() -> None:
+    rows = views.length("gpt2").rows
+    assert rows.excess == planned("plain", 1189).peak(BATCH) - CARD == 18_909_956
+    assert "1,189 tokens are 18,909,956 B too much" in views.length("gpt2").svg()
+
+
 @pytest.mark.parametrize("end", [0, 1, 2, 57, 999, 1000])
 def test_the_last_for_which_something_holds_is_found_from_anywhere(end: int) -> None:
     tried: list[int] = []
@@ -182,6 +189,17 @@ def test_a_share_in_words() -> None:
     said = [share_text(part, 1000) for part in (250, 340, 499, 660, 750, 960, 570)]
     assert said == ["a quarter", "a third", "half", "two thirds", "three quarters", "nearly all",
                     "57 %"]  # fmt: skip
+
+
+@pytest.mark.parametrize("chunks", [1, 8])
+@pytest.mark.parametrize("length", [1000, 1024])
+def test_a_product_is_the_bytes_of_its_part(length: int, chunks: int) -> None:
+    rows = views.length("gpt2", length=length, chunks=chunks).rows
+    for part in (growth.MATRICES, growth.LOGITS):
+        formula = rows.formula(part).replace("²", "**2").replace(",", "").replace(" x ", " * ")
+        assert eval(re.sub(r"[a-zA-Z]+", "", formula)) == rows.now.parts[part] > 0
+    assert len(rows.products()) == 2
+    assert views.length("gpt2", fused=True).rows.formula(growth.MATRICES) == ""
 
 
 # -- the view --------------------------------------------------------------------------------------

@@ -54,8 +54,11 @@ LEFT, GAP, CUT, REACH, ROWS = 44, 28, 28, 36, 316
 width of the rows."""
 ABOVE, BELOW, HEIGHT = 30, 64, 300
 """Pixels: above the frame, below it, and the frame."""
-ROW, AMOUNTS = 21, 194
-"""Pixels from row to row, and from the left edge of the rows to the end of the amounts."""
+ROW, LOW_ROW, LOW, AMOUNTS = 21, 18, 260, 194
+"""Pixels: from row to row, the same beside a frame that is lower than ``LOW``, and from the left
+edge of the rows to the end of the amounts."""
+LOWEST = 9.0
+"""Pixels from the axis down to the baseline of the lowest row."""
 BAR, TALLEST = 8, 15
 """Pixels: width of a small bar, and height of the highest."""
 PALE = 0.26
@@ -116,6 +119,11 @@ class LengthPageInputs:
         return self.study.budget * 3 // 2
 
     @property
+    def row(self) -> float:
+        """Pixels from row to row."""
+        return LOW_ROW if self.wide and self.height < LOW else ROW
+
+    @property
     def per(self) -> float:
         """Bytes of one pixel."""
         return self.end / self.height
@@ -173,7 +181,8 @@ def page(shown: LengthPageInputs, says: str) -> Page:
 def _twin(shown: LengthPageInputs) -> Iterator[PageBlock]:
     """Yield the exact figures, which are drawn where all numbers are asked for."""
     study, before, drawn = shown.study, shown.before, shown.numbers
-    exact = study.exact_lines(before)[: 1 if shown.asked else None]
+    exact = study.exact_lines(before)
+    exact = exact[:1] if shown.asked else [*exact, *study.products()]
     yield Paragraphs([*study.notes, *exact], 12, drawn=drawn, gap=8)
     if not shown.asked:
         heads, *rows = study.roles()
@@ -223,10 +232,12 @@ def _told(shown: LengthPageInputs) -> Iterator[str]:
             yield text_of("was", tokens=f"{shown.before.longest:,}")
 
 
-def _fact(study: TextLength, part: str) -> Fact:
+def _fact(shown: LengthPageInputs, part: str) -> Fact:
     """Return the fact of a part at the length: its bytes, and its share of the peak."""
-    share = percent(study.now.parts[part], study.now.nbytes)
-    return Fact(text_of(f"part.{part}"), nbytes=study.now.parts[part],
+    now = shown.study.now
+    share = percent(now.parts[part], now.nbytes)
+    formula = "" if shown.asked else shown.study.formula(part)
+    return Fact(text_of(f"part.{part}"), formula, now.parts[part],
                 more=text_of("of_peak", share=share))  # fmt: skip
 
 
@@ -267,7 +278,7 @@ def _stack(shown: LengthPageInputs) -> Iterator[Mark]:
     the card cannot hold."""
     study = shown.study
     for layer in shown.layers:
-        area = Area(layer.low, layer.high, PAINT[layer.part], fact=_fact(study, layer.part),
+        area = Area(layer.low, layer.high, PAINT[layer.part], fact=_fact(shown, layer.part),
                     send=("choose", layer.part))  # fmt: skip
         yield from _faded(shown, layer.part, iter([area]))
     yield Stairs(shown.layers[-1].high, "rule", 0, opacity=0.75, width=0.9)
@@ -390,7 +401,10 @@ def _longest(shown: LengthPageInputs) -> Iterator[Mark]:
         yield Points([(was, study.budget)], "hollow", 9)
     if x is not None:
         yield Rule(x=x, span=(low, study.budget), look="pole", crossed=True)
-        yield Points([(x, study.budget)], size=9)
+        more = text_of("crossing_more", tokens=f"{study.longest + 1:,}",
+                       over=units.exact(study.excess))  # fmt: skip
+        said = Fact(text_of("crossing", tokens=f"{study.longest:,}"), more=more)
+        yield Points([(x, study.budget)], size=9, fact=said)
     yield from _said_longest(shown, x, was if was != x else None)
 
 
@@ -425,7 +439,7 @@ def _cut(shown: LengthPageInputs) -> Iterator[Mark]:
         nbytes = study.now.parts[part]
         high = min(low + nbytes, shown.end)
         if nbytes and low < shown.end:
-            bar = Rect(left, right, low, high, PAINT[part], fact=_fact(study, part),
+            bar = Rect(left, right, low, high, PAINT[part], fact=_fact(shown, part),
                        send=("choose", part))  # fmt: skip
             yield from _faded(shown, part, iter([bar]))
         low += nbytes
@@ -455,7 +469,7 @@ def _middles(shown: LengthPageInputs) -> Iterator[tuple[str, float]]:
 
 def _leaders(shown: LengthPageInputs) -> Iterator[Mark]:
     """Yield thin lines from the parts of the cut to their rows."""
-    right, places = shown.cut[1], dict(_row_places())
+    right, places = shown.cut[1], dict(_row_places(shown.row))
     start = right + 4
     parts = list(_middles(shown))
     for number, (part, middle) in enumerate(parts):
@@ -465,14 +479,15 @@ def _leaders(shown: LengthPageInputs) -> Iterator[Mark]:
                     (right + REACH - 2, level)], "rule faint")  # fmt: skip
 
 
-def _row_places() -> Iterator[tuple[str, float]]:
-    """Yield the parts of the rows, each with its baseline in pixels below the axis."""
-    base = 30.0 - ROW
+def _row_places(pitch: float) -> Iterator[tuple[str, float]]:
+    """Yield the parts of the rows, each with its baseline in pixels below the axis; rows are
+    ``pitch`` apart."""
+    base = LOWEST
     for part in reversed(DRAWN):
         if part == Role.GRADIENT_MAP:
             base -= 14
         yield part, base
-        base -= ROW
+        base -= pitch
 
 
 def _rows(shown: LengthPageInputs, left: float, per: float, ground: float) -> Iterator[Mark]:
@@ -482,8 +497,8 @@ def _rows(shown: LengthPageInputs, left: float, per: float, ground: float) -> It
     """
     study, right = shown.study, left + ROWS
     table = RowTable(left, right, per, ground)
-    places = dict(_row_places())
-    top = min(places.values()) - ROW
+    places = dict(_row_places(shown.row))
+    top = min(places.values()) - shown.row
     yield table.text(22, top, text_of("table.alive"), 12, bold=True)
     yield table.text(AMOUNTS, top, text_of("table.bytes"), 11, "end", dim=True)
     if not shown.asked:
@@ -492,7 +507,7 @@ def _rows(shown: LengthPageInputs, left: float, per: float, ground: float) -> It
         yield from _faded(shown, part, _row(shown, table, part, base))
     gap = (places[str(Role.PARAMETER_GRADIENT)] + places[str(Role.GRADIENT_MAP)]) / 2 - 5
     yield table.line(gap, "limit")
-    yield table.line(30 - ROW + 7, "rule faint")
+    yield table.line(LOWEST + 7, "rule faint")
     yield table.text(22, 33, text_of("peak"), 13, bold=True)
     yield table.text(AMOUNTS, 33, three_digits(study.now.nbytes), 13, "end", bold=True)
     if not shown.asked:
@@ -505,7 +520,7 @@ def _row(shown: LengthPageInputs, table: RowTable, part: str, base: float) -> It
     study = shown.study
     nbytes = study.now.parts[part]
     largest = nbytes and nbytes == study.now.parts[study.largest]
-    fact = _fact(study, part) if nbytes else None
+    fact = _fact(shown, part) if nbytes else None
     yield table.target(base, fact, ("choose", part))
     yield table.sample(base, PAINT[part])
     yield table.text(22, base, text_of(f"part.{part}"), 12, dim=not nbytes)
@@ -561,7 +576,7 @@ class RowTable:
 
 def _rows_below(shown: LengthPageInputs) -> Chart:
     """Return the rows as a chart of their own, below the chart of a narrow page."""
-    top = -min(base for _, base in _row_places()) + ROW + 16
+    top = -min(base for _, base in _row_places(shown.row)) + ROW + 16
     marks = list(_rows(shown, 0, 1, 40))
     return Chart(Scale(0, shown.width), Scale(0, top + 40), marks, top + 40, left=0, right=0,
                  gap=4)  # fmt: skip

@@ -12,6 +12,7 @@ from memlab.hardware import Device
 from memlab.pictures.length.axis import doublings
 from memlab.pictures.length.growth import (
     FLOOR,
+    LOGITS,
     MATRICES,
     PARTS,
     REST,
@@ -81,6 +82,11 @@ class TextLength(Study):
     def longest(self) -> int:
         """Tokens of the longest texts that fit the card; 0 if not even one token does."""
         return self.recipe.longest(self.budget, self.batch)
+
+    @cached_property
+    def excess(self) -> int:
+        """Bytes that texts of one token more than the longest are too much for the card."""
+        return self.recipe.peak(self.longest + 1, self.batch).nbytes - self.budget
 
     def law(self, part: str) -> str:
         """Return the key of the growth of a part when the text doubles."""
@@ -169,7 +175,8 @@ class TextLength(Study):
             text_of("exactly", peak=units.exact(self.now.nbytes), operation=self.now.operation,
                     before=peak),
             text_of(key, card=self.card_name, budget=units.exact(self.budget),
-                    tokens=f"{self.longest:,}", before=longest),
+                    tokens=f"{self.longest:,}", before=longest,
+                    more=f"{self.longest + 1:,}", over=units.exact(self.excess)),
         ]  # fmt: skip
 
     def amount(self, part: str) -> str:
@@ -179,6 +186,30 @@ class TextLength(Study):
         if part in (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT):
             return text_of("law.yet")
         return text_of("law.gone" if part == MATRICES and self.recipe.fused else "law.none")
+
+    def formula(self, part: str) -> str:
+        """Return the bytes of a part as a product of whole numbers, or ``''`` where it has none."""
+        model, nbytes = self.recipe.model, self.now.parts[part]
+        if part == MATRICES:
+            count, rest = divmod(nbytes, 4 * self.batch * model.heads * self.length**2)
+            return self._product("matrices", count, rest, heads=model.heads)
+        if part == LOGITS:
+            count, rest = divmod(nbytes, 8 * self.batch * model.vocabulary)
+            return self._product("logits", count, rest, vocabulary=f"{model.vocabulary:,}")
+        return ""
+
+    def _product(self, key: str, count: int, rest: int, **values: object) -> str:
+        if rest or not count:
+            return ""
+        return text_of(f"formula_{key}", count=count, tokens=f"{count:,}", batch=f"{self.batch:,}",
+                       length=f"{self.length:,}", **values)  # fmt: skip
+
+    def products(self) -> list[str]:
+        """Return the products of the parts that have one, in words."""
+        parts = [(part, self.formula(part)) for part in DRAWN]
+        return [text_of("fact", name=text_of(f"part.{part}"), formula=formula,
+                        bytes=units.exact(self.now.parts[part]))
+                for part, formula in parts if formula]  # fmt: skip
 
     # -- tables -----------------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ class LengthOfText(View[TextLength]):
     )  # fmt: skip
     height = Setting[int](
         doc="height of the chart's frame in pixels", default=HEIGHT, fixed=True, code="never",
-        check=lambda given: whole_number("height (pixels)", given, least=240, most=600),
+        check=lambda given: whole_number("height (pixels)", given, least=220, most=600),
     )  # fmt: skip
     chosen: Setting[str] = Setting(
         doc="the part that is in focus", default="", argument=False, code="never"
