@@ -37,7 +37,7 @@ lesson.recall("13.state").guess("eight").reveal()
 #
 # A text is a row of **tokens**. For **attention**, each token has a query, a key and a value. In
 # every head, each query is multiplied by each key: these products, after softmax, are a matrix.
-# The first view has no matrices. Now they are kept for backward.
+# The first view has none. Now they are kept for backward.
 
 # %%
 lesson.predict("13.doubled")
@@ -132,8 +132,7 @@ lesson.predict("13.cache").guess(0.4, because="a model is large").revise(4.9).re
 #
 # **Worked.** The small GPT reads 8 texts of n tokens. **Shapes:** 6 layers with 8 heads keep 2
 # matrices of n·n values each for every text. **Bytes:** 6·8·2·8·4 = 3,072 for each n·n.
-# **Lifetime:** all of them wait for backward. **Peak:** in the loss; two plans give what else is in
-# memory.
+# **Lifetime:** all of them wait for backward. **Peak:** in the loss; two plans give the rest.
 
 # %%
 from memlab.lesson.content.lesson_13 import matrices_at

@@ -303,6 +303,14 @@ def test_keys_move_along_the_lengths_and_through_the_parts() -> None:
     assert view.state.chosen == ""
 
 
+def test_keys_change_nothing_that_has_no_control() -> None:
+    view = views.length("gpt2", fused=True, asked=True, only=("length",))
+    send(view, ("key", "KeyF"), ("key", "KeyC"))
+    assert (view.fused, view.chunks) == (True, 1)
+    send(view, ("key", "KeyN"), ("key", "PageUp"))
+    assert (view.numbers, view.length) == (True, 2048)
+
+
 def test_the_slider_stops_eight_times_for_each_doubling() -> None:
     assert (STOPS[0], STOPS[-1], len(STOPS)) == (FIRST, LAST, 57)
     assert {*doublings()} <= {*STOPS}

@@ -161,7 +161,7 @@ class TrainingRecipe:
         return last_true(lambda n: self.peak(n, batch).nbytes <= budget, guess, MOST)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _planned(recipe: TrainingRecipe, length: int) -> TextStep:
     return TextStep(recipe.step(length))
 

@@ -54,11 +54,11 @@ LEFT, GAP, CUT, REACH, ROWS = 44, 28, 28, 36, 316
 width of the rows."""
 ABOVE, BELOW, HEIGHT = 30, 64, 300
 """Pixels: above the frame, below it, and the frame."""
-ROW, LOW_ROW, LOW, AMOUNTS = 21, 18, 260, 194
+ROW, LOW_ROW, LOW, AMOUNTS = 21, 17, 260, 194
 """Pixels: from row to row, the same beside a frame that is lower than ``LOW``, and from the left
 edge of the rows to the end of the amounts."""
-LOWEST = 9.0
-"""Pixels from the axis down to the baseline of the lowest row."""
+LOWEST, FLOOR_GAP = 9.0, 12
+"""Pixels from the axis down to the baseline of the lowest row, and free above the floor's rows."""
 BAR, TALLEST = 8, 15
 """Pixels: width of a small bar, and height of the highest."""
 PALE = 0.26
@@ -119,9 +119,14 @@ class LengthPageInputs:
         return self.study.budget * 3 // 2
 
     @property
+    def low(self) -> bool:
+        """True if the rows stand close beside a low frame."""
+        return self.wide and self.height < LOW
+
+    @property
     def row(self) -> float:
         """Pixels from row to row."""
-        return LOW_ROW if self.wide and self.height < LOW else ROW
+        return LOW_ROW if self.low else ROW
 
     @property
     def per(self) -> float:
@@ -344,7 +349,7 @@ def _card(shown: LengthPageInputs) -> Iterator[Mark]:
                     bold=True, chip=True)  # fmt: skip
     for said in _free(study):
         if shown.wide:
-            yield ChartText(right, study.budget, said, 12, dx=16, dy=4)
+            yield ChartText(right, study.budget, said, 12, dx=16, dy=-6 if shown.low else 4)
         else:
             yield ChartText(right, study.budget, said, 12, "end", dy=-8, chip=True)
     if study.over < 0 and shown.wide:
@@ -487,7 +492,7 @@ def _row_places(pitch: float) -> Iterator[tuple[str, float]]:
     base = LOWEST
     for part in reversed(DRAWN):
         if part == Role.GRADIENT_MAP:
-            base -= 14
+            base -= FLOOR_GAP
         yield part, base
         base -= pitch
 

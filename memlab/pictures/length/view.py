@@ -114,7 +114,8 @@ class LengthOfText(View[TextLength]):
         if name != "key":
             return None
         if value == "KeyC":
-            return self.changed(now, chunks=1 if now.chunks > 1 else 8)
+            switched = self.changed(now, chunks=1 if now.chunks > 1 else 8)
+            return switched if self._offers(self.settings["chunks"]) else None
         if value in ("ArrowUp", "ArrowDown", "Escape"):
             return now.replace(chosen=_part_after(now.chosen, value))
         if value == "KeyP":

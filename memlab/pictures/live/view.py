@@ -423,7 +423,8 @@ class View(Widget, Generic[S]):
                 chosen = {setting.name: setting.read(name, value, now)}
                 self._slide(self.changed(now, **chosen), dragging)
         elif name == "key" and (check := self._turned.get(str(value))):
-            self._go(self.changed(now, **{check.name: not check.value(now)}))
+            if check.stays or self._offers(check):
+                self._go(self.changed(now, **{check.name: not check.value(now)}))
         elif name in self.presets and self._exemplary:
             self._renew(self._made(self._staying(), resolve(self.presets[name], now)))
         elif name == "start":
