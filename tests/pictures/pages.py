@@ -470,9 +470,9 @@ for _name, _make in MAPS.items():
 # -- the waves of recomputation -------------------------------------------------------------------
 
 
-def _submitted(level: int, choice: str, seed: int = 0) -> BudgetBoard:
+def _submitted(level: int, choice: str, seed: int = 0, **given: Any) -> BudgetBoard:
     """The board of the budget after Submit."""
-    view = views.budget(level, choice, seed=seed)
+    view = views.budget(level, choice, seed=seed, **given)
     view.submit()
     return view
 
@@ -495,6 +495,7 @@ CASES["budget"] |= {
     "submitted": lambda: _submitted(1, "half place AAA-AAAA-AKKKKK-KHK"),
     "the optimum": lambda: _submitted(1, "half cheap place AAK-AAKK-AKKKKK-KHK"),
     "a text": lambda: _submitted(2, "half eight place parts=2 AAAAAK"),
+    "the whole card": lambda: _submitted(1, "half cheap KKK-KKKK-KKKKKK-KKK", budget="12 GB"),
     "drawn, cut": lambda: _submitted(3, "half cheap place " + 33 * "A", 1),
 }
 

@@ -317,9 +317,8 @@ class PlaneChart:
         again = (BlockState.AGAIN,) * len(board.blocks)
         most = board.rated(Choice(states=again))
         least = self.study.search.floor / self.study.plain.seconds
-        ticks = percent_ticks(max(board.slower(most), 1.0), min(100 * (least - 1), 0.0), CLOSE)
-        named = {0, ticks[0][0], ticks[-1][0]}
-        return [(at, label if at in named else "") for at, label in ticks]
+        low = min(100 * (least - 1), 0.0) - CLOSE  # a name has room below the fastest choice
+        return percent_ticks(max(board.slower(most), 1.0), low, CLOSE)
 
     @cached_property
     def y(self) -> Steady:
@@ -333,6 +332,7 @@ class PlaneChart:
         budget = self.study.budget
         marks: list[Mark] = [
             Rect(budget, 2 * budget, low, high, FREE, edge=0),
+            *(Rule(y=at) for at, _ in self.ticks if at not in (low, 0, high)),
             *self._line(),
             *self._path(),
             Rule(x=budget, look="limit", above=8, below=6),
@@ -340,9 +340,10 @@ class PlaneChart:
             *self._now(),
             Label(text_of("no_fit"), [(1.5 * budget, high, "middle", 0.0, 16.0)], 12, chip=True),
         ]
-        ends = [(at, "" if at == budget else label) for at, label in self.x.ticks]
+        ends = [tick for tick in self.x.ticks if tick[0] != budget]
         x_axis = Axis(text_of("plane_bytes"), grid=False, ticks=ends)
-        y_axis = Axis(text_of("plane_time"), ticks=self.ticks)
+        named = [tick for tick in self.ticks if tick[0] in (low, 0, high)]
+        y_axis = Axis(text_of("plane_time"), ticks=named)
         return Chart(self.x, self.y, marks, TALL, x_axis, y_axis, left=56, right=14,
                      told=_told([*self._path(), *self._now(), *self._best()]))  # fmt: skip
 
@@ -380,7 +381,8 @@ class PlaneChart:
         if study.choice == study.board.plain:
             text = text_of("plain_now")
         yield Points([(x, y)], "dot", 12, fact=Fact(text, nbytes=study.peak))
-        places = [(x, y, side, dx, dy) for dy in (4.0, -12.0, 20.0, -26.0)
+        below = (4.0, 20.0) if not study.submitted or study.is_known else ()
+        places = [(x, y, side, dx, dy) for dy in (*below, -10.0, -24.0)
                   for side, dx in (("start", 11.0), ("end", -11.0))]  # fmt: skip
         yield Label(text, places, 13, bold=True, chip=True, kept=True)
 
@@ -411,8 +413,8 @@ class PlaneChart:
         yield Glyph(x, y, UP, marker="^")
         key = "best_point" if study.optimum.exact else "known_point"
         text = text_of(key, time=signed(y))
-        places = [(x, y, "start", 11.0, dy) for dy in (14.0, 28.0, 4.0)]
-        places += [(x, y, "end", -11.0, dy) for dy in (18.0, 32.0)]
+        places = [(x, y, "end", -11.0, dy) for dy in (18.0, 32.0)]
+        places += [(x, y, "start", 11.0, dy) for dy in (18.0, 32.0)]
         yield Label(text, places, 13, bold=True, chip=True, kept=True)
         yield from self._bracket(x, y)
 
