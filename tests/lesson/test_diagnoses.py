@@ -63,6 +63,18 @@ def one_place_less(load, compute, places):
     return done
 
 
+def last_segment_like_the_others(maps, kept):
+    ends, fronts = [*kept, len(maps)], [0, *(maps[n] for n in kept)]
+    starts = [0, *(n + 1 for n in kept)]
+    sums = [f + sum(maps[a:b]) for f, a, b in zip(fronts, starts, ends, strict=True)]
+    return [max(sums), sum(fronts)]
+
+
+def fastest_of_all(peak, time, budget):
+    pairs = [(i, j) for i in range(len(peak)) for j in range(i) if peak[i][j] is not None]
+    return min(pairs, key=lambda pair: time[pair[0]][pair[1]])
+
+
 def without_a_look_at_0(memory, fixed, each):
     return min((memory - a) // b for a, b in zip(fixed, each, strict=True))
 
@@ -85,6 +97,7 @@ SLIPS: list[tuple[str, str, Function]] = [
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b)),
     ("02.largest_batch", "below", lambda memory, fixed, each: max(0, min(
         (memory - a) // b for a, b in zip(fixed, each, strict=True) if b))),
+    ("11.composed", "last_back", last_segment_like_the_others),
 ]  # fmt: skip
 SENTENCES: list[tuple[str, str, Function]] = [
     ("00.images_that_fit", "without its unit", lambda card, fixed, each: f"{card // each} images"),
@@ -95,6 +108,9 @@ SENTENCES: list[tuple[str, str, Function]] = [
     ("05.vectors", "another shape", lambda width, bits, batch, **case: (batch, width, bits)),
     ("06.model_state", "Exactly 64 times too large", lambda **case: 64 * state_of(**case)),
     ("10.finished", say("index"), one_place_less),
+    ("11.composed", "another shape", lambda maps, kept: max(maps)),
+    ("11.cheapest_pair", "and the budget is", fastest_of_all),
+    ("11.cheapest_pair", "A pair is two numbers", lambda peak, time, budget: [0, 0]),
 ]  # fmt: skip
 
 

@@ -120,7 +120,7 @@ def _named(n: Numbers) -> Numbers:
 @topic("11.both", AnswerKind.CHOICE,
        {"network": "resnet50", "batch": IMAGES, "how": "chain", "other": "offload"}, _draw_both,
        options=("less", "low", "between", "high"), words=_both_words,
-       gives=("saves no byte", "nothing waits", "all in use"),
+       gives=("save no byte", "all of it is in use", "savings do not add up"),
        shows=({"recompute": "chain", "offload": "all"},))  # fmt: skip
 def both(n: Numbers) -> Truth:
     """Answer of 11.both: the peak under two techniques, beside the peaks under each alone."""
@@ -174,7 +174,7 @@ _ALIKE = (0.8, 1.25)
 
 @topic("11.in_place", AnswerKind.CHOICE, {"network": "resnet50", "batch": IMAGES}, _draw_in_place,
        options=("none", "less", "same", "more"), words=_in_place_words,
-       gives=("runs again in forward", "more bytes than before"),
+       gives=("only at the peak", "a sum that may overwrite"),
        shows=({"recompute": "chain", "in_place": True},))  # fmt: skip
 def overwritten_again(n: Numbers) -> Truth:
     """Answer of 11.in_place: the bytes that in place saves after recompute, beside those that it
@@ -214,7 +214,7 @@ _SAME_TIME = 5.0
 
 @topic("11.time", AnswerKind.CHOICE, {"network": "resnet50", "batch": IMAGES}, _draw_time,
        options=("slower", "same", "faster"), words=_time_words,
-       gives=("factors multiply", "12 % less", "also runs in 16 bits"),
+       gives=("nearly multiply", "also runs in 16 bits", "12 % shorter"),
        shows=({"format": "mixed fp16", "recompute": "chain"},))  # fmt: skip
 def both_times(n: Numbers) -> Truth:
     """Answer of 11.time: the time of a step in 16 bits with recompute, beside the plain step."""
