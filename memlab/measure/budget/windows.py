@@ -20,7 +20,7 @@ small networks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -178,13 +178,15 @@ class BlockCost:
     """Costs of a block, beside the switches that are on.
 
     ``keeps`` are the bytes that making it again frees between forward and backward, ``moves`` those
-    that go to the host. ``again`` and ``host`` are the seconds that all parts take longer than
-    where it is kept, with all blocks alike; those of the host may be below 0, where what moves
-    would be made again otherwise.
+    that go to the host, and ``frees`` what their move frees: nothing of a map that is made again
+    anyway. ``again`` and ``host`` are the seconds that all parts take longer than where it is kept,
+    with all blocks alike; those of the host may be below 0, where what moves would be made again
+    otherwise.
     """
 
     keeps: int
     moves: int
+    frees: int
     again: float
     host: float
 
@@ -196,12 +198,18 @@ def block_costs(board: Board, switches: frozenset[Switch], parts: int) -> list[B
     for state in board.level.states:
         _read(board, Choice(switches, parts, (state,) * count), windows)
     times = [_seconds_by_state(table) for table in windows.by_triple]
-    kept = [table[BlockState.KEPT] - table[BlockState.AGAIN] for table in windows.kept]
+    rows = zip(windows.kept, _moved(board, switches, parts), times, strict=True)
     return [
-        BlockCost(nbytes, moves, *(time.get(state, 0.0) - time[BlockState.KEPT]
-                                   for state in (BlockState.AGAIN, BlockState.HOST)))
-        for nbytes, moves, time in zip(kept, _moved(board, switches, parts), times, strict=True)
+        BlockCost(_freed(kept, BlockState.AGAIN), moves, _freed(kept, BlockState.HOST),
+                  *(time.get(state, 0.0) - time[BlockState.KEPT]
+                    for state in (BlockState.AGAIN, BlockState.HOST)))
+        for kept, moves, time in rows
     ]  # fmt: skip
+
+
+def _freed(kept: Mapping[BlockState, int], state: BlockState) -> int:
+    """Return the bytes that a state frees between forward and backward."""
+    return max(kept[BlockState.KEPT] - kept.get(state, kept[BlockState.KEPT]), 0)
 
 
 def _seconds_by_state(table: dict[Triple, Window]) -> dict[BlockState, float]:

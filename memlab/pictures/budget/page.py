@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from memlab import units
-from memlab.measure.budget.board import BlockState, Choice, RatedChoice, Switch
+from memlab.measure.budget.board import LETTERS, BlockState, Choice, RatedChoice
 from memlab.pictures.budget.study import BudgetStudy, short, signed, text_of
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText, Label
@@ -52,12 +52,12 @@ LOOKS = {BlockState.KEPT: KEPT, BlockState.AGAIN: AGAIN, BlockState.HOST: HOST}
 """Looks of what a block keeps, makes again, or has on the host."""
 INK = Paint("currentColor", 0.92)
 SHADE = Paint("currentColor", 0.055)
-SIGNS = {BlockState.AGAIN: "M-4.5 0l3.5 4 6-8", BlockState.HOST: "M-4.5 3.5L4 -4.5M-1.5-4.5H4V1"}
-"""Signs in the box of a block: a check mark for made again, an arrow for the host."""
 INSIDE = 0.8
 """Share of the plain bar from which the figure of the peak stands in its own bar."""
 CLOSE = 10
 """Percent between two lines of the axis of time, at least."""
+ROOMY = 0.65
+"""Share of the axis of bytes up to which the name of a point stands on its right."""
 TRIES = 10
 """Choices that leave a point on the plane."""
 
@@ -143,7 +143,7 @@ class BoardCharts:
         budget = text_of("budget", bytes=short(study.budget))
         yield ChartText(study.budget, 1, budget, 12, "middle", dy=-15, bold=True, held=True)
         yield Label(text, places, 14, bold=True, chip=True, kept=True)
-        if study.peak < study.plain.peak:
+        if study.peak < INSIDE * study.plain.peak:
             plain = text_of("plain", bytes=three_digits(study.plain.peak))
             yield Label(plain, [(study.plain.peak, 0.5, "end", -8.0, 4.0)], 12, dim=True)
 
@@ -184,11 +184,14 @@ class BoardCharts:
 
     def _columns(self) -> Iterator[Mark]:
         costs, states = self.study.costs, self.study.choice.states
-        most = max(cost.keeps for cost in costs) or 1
-        longest = max(time for cost in costs for time in (cost.again, cost.host)) or 1
+        whole = self.study.plain_costs  # the axes of all choices
+        pixels = UP_PIXELS / (max(cost.keeps for cost in whole) or 1)
+        longest = max(time for cost in whole for time in (cost.again, cost.host)) or 1
         for number, (cost, state) in enumerate(zip(costs, states, strict=True)):
             x0, x1 = self._column(number)
-            yield from self._bytes(number, UP_PIXELS / most, state)
+            if cost.keeps < whole[number].keeps:
+                yield Rect(x0, x1, 0, whole[number].keeps * pixels, "before")
+            yield from self._bytes(number, pixels, state)
             times = {BlockState.AGAIN: cost.again, BlockState.HOST: cost.host}
             offered = [s for s in times if s in self.study.board.level.states]
             wide = (x1 - x0) / len(offered)
@@ -206,16 +209,9 @@ class BoardCharts:
         if state is not BlockState.HOST:
             yield Rect(x0, x1, 0, tall, LOOKS[state])
             return
-        stays = tall - self._leaves(number) * pixels
+        stays = tall - self.study.costs[number].frees * pixels
         yield Rect(x0, x1, 0, stays, KEPT)
         yield Rect(x0, x1, stays, tall, HOST)
-
-    def _leaves(self, number: int) -> int:
-        """Return the bytes of a block that leave the device where it goes to the host: none where
-        cheap maps are made again anyway."""
-        cost = self.study.costs[number]
-        cheap = Switch.CHEAP in self.study.choice.switches
-        return 0 if cheap else min(cost.moves, cost.keeps)
 
     def _column(self, number: int) -> tuple[float, float]:
         return self.places[number] + FREE_SIDE, self.places[number] + 1 - FREE_SIDE
@@ -229,15 +225,15 @@ class BoardCharts:
             yield ChartText(-FREE_SIDE, 0, text_of(key), 12, "end", dx=-8, dy=dy)
 
     def _boxes(self) -> Iterator[Mark]:
-        """Yield a box for each block, with the sign of its state."""
+        """Yield a box for each block, with the letter of its state, as in the line of a choice."""
         middle = -(DOWN_PIXELS + 10 + BOX / 2)
         yield ChartText(-FREE_SIDE, middle, text_of("states"), 12, "end", dx=-8, dy=4)
         half = 0.5 * BOX / self._pixels
         for number, state in enumerate(self.study.choice.states):
             x = self._middle(number)
             yield Rect(x - half, x + half, middle, middle, "rule faint", thick=BOX, radius=3)
-            if sign := SIGNS.get(state):
-                yield Glyph(x, middle, sign, "rule", width=2)
+            kept = state is BlockState.KEPT
+            yield ChartText(x, middle, LETTERS[state], 11, "middle", dy=4, bold=not kept, dim=kept)
 
     @property
     def _pixels(self) -> float:
@@ -367,7 +363,7 @@ class PlaneChart:
                      for side, dx in (("end", -9.0), ("start", 9.0))]  # fmt: skip
             if name := self.study.try_name(rated.choice):
                 yield Label(name, spots, 11, chip=True)
-        if self.study.plain.peak > self.x.last and tried:
+        if self.study.plain.peak > self.x.last and self.study.plain in tried:
             text = text_of("plain_point")
             spots = [(self.x.last, 0.0, "end", -6.0, dy) for dy in (-12.0, 22.0, -26.0, 36.0)]
             yield Label(text, spots, 11, chip=True)
@@ -382,8 +378,9 @@ class PlaneChart:
             text = text_of("plain_now")
         yield Points([(x, y)], "dot", 12, fact=Fact(text, nbytes=study.peak))
         below = (4.0, 20.0) if not study.submitted or study.is_known else ()
+        sides = (("start", 11.0), ("end", -11.0))
         places = [(x, y, side, dx, dy) for dy in (*below, -10.0, -24.0)
-                  for side, dx in (("start", 11.0), ("end", -11.0))]  # fmt: skip
+                  for side, dx in (sides if x < ROOMY * self.x.last else sides[::-1])]  # fmt: skip
         yield Label(text, places, 13, bold=True, chip=True, kept=True)
 
     # -- after Submit

@@ -23,6 +23,8 @@ TECHNIQUES = {
 """Technique of the registry behind each switch."""
 NEAR = 5e-12
 """Seconds by which two sums of the same operations may differ."""
+SAME = 0.05
+"""Points of time below which two choices are as fast as each other: no figure shows less."""
 LINE = 24
 """Budgets that the line of best choices is searched for."""
 
@@ -85,6 +87,11 @@ class BudgetStudy(Study):
         """Costs of every block beside the switches that are on."""
         return self.search.block_costs(self.choice.switches, self.choice.parts)
 
+    @property
+    def plain_costs(self) -> list[BlockCost]:
+        """Costs of every block of the plain step."""
+        return self.search.block_costs(frozenset(), 1)
+
     @cached_property
     def optimum(self) -> Optimum:
         """Fastest choice within the budget, by the search."""
@@ -94,8 +101,19 @@ class BudgetStudy(Study):
     def known(self) -> RatedChoice:
         """Fastest choice that is known: that of the search, or a submission that is faster."""
         submissions = [self.rated, *([self.board.rated(self.best)] if self.best else [])]
-        return min((self.optimum.rated, *submissions), key=lambda rated: rated.seconds + NEAR * (
+        fastest = min((self.optimum.rated, *submissions), key=lambda rated: rated.seconds + NEAR * (
             rated is not self.optimum.rated))  # fmt: skip
+        return fastest if fastest is self.rated else self._without_idle_transfers(fastest)
+
+    def _without_idle_transfers(self, rated: RatedChoice) -> RatedChoice:
+        """Return a choice in which no block goes to the host for less time than a figure shows."""
+        most = rated.seconds + SAME / 100 * self.plain.seconds
+        for number, state in enumerate(rated.choice.states):
+            if state is BlockState.HOST:
+                stays = self.board.rated(rated.choice.with_block(number, BlockState.KEPT))
+                if stays.peak <= self.budget and stays.seconds < most:
+                    rated = stays
+        return rated
 
     @property
     def points(self) -> float:
@@ -104,8 +122,8 @@ class BudgetStudy(Study):
 
     @property
     def is_known(self) -> bool:
-        """True if no choice that is known is faster."""
-        return self.rated.seconds <= self.known.seconds + NEAR
+        """True if no choice that is known is faster by what a figure shows."""
+        return self.points < SAME
 
     @cached_property
     def line(self) -> list[tuple[int, float]]:
@@ -118,6 +136,8 @@ class BudgetStudy(Study):
     @property
     def differing(self) -> list[int]:
         """Numbers of the blocks whose state differs from that of the known choice."""
+        if self.is_known:
+            return []
         both = zip(self.choice.states, self.known.choice.states, strict=True)
         return [number for number, (own, other) in enumerate(both) if own != other]
 
@@ -152,7 +172,8 @@ class BudgetStudy(Study):
             return text_of("title.fits", time=self.time(self.rated))
         exact = "optimum" if self.optimum.exact else "known"
         if self.is_known:
-            return text_of(f"title.{exact}")
+            equal = "" if self.rated.seconds <= self.optimum.rated.seconds + NEAR else "_equal"
+            return text_of(f"title.{exact}{equal}")
         return text_of(f"title.{exact}_slower", points=f"{self.points:.1f}")
 
     @property
@@ -171,7 +192,7 @@ class BudgetStudy(Study):
     def difference(self) -> str:
         """Sentence on the switches that differ from those of the known choice; empty before
         Submit and where nothing differs."""
-        if not self.submitted or self.known.choice == self.choice:
+        if not self.submitted or self.is_known:
             return ""
         own, best = self.choice, self.known.choice
         names = {"more": best.switches - own.switches, "less": own.switches - best.switches}
@@ -229,6 +250,7 @@ class BudgetStudy(Study):
                  text_of("block.again", time=self.share(cost.again))]  # fmt: skip
         if BlockState.HOST in self.board.level.states:
             parts.append(text_of("block.host", bytes=three_digits(cost.moves),
+                                 frees=three_digits(cost.frees),
                                  time=self.share(cost.host)))  # fmt: skip
         return "; ".join([*parts, text_of(f"now.{state}")])
 
@@ -240,12 +262,13 @@ class BudgetStudy(Study):
         """Return the table of blocks with bytes, times and state, its heads first."""
         states = self.board.level.states
         hosts = BlockState.HOST in states
-        keys = ["block", "keeps", "again", *(["moves", "host"] * hosts), "state"]
+        keys = ["block", "keeps", "again", *(["moves", "frees", "host"] * hosts), "state"]
         keys += ["best"] * self.submitted
         rows = [[text_of(f"head.{key}") for key in keys]]
         for number, (block, cost) in enumerate(zip(self.board.blocks, self.costs, strict=True)):
             row = [block.name, units.exact(cost.keeps), self.share(cost.again)]
-            row += [units.exact(cost.moves), self.share(cost.host)] * hosts
+            host = [units.exact(cost.moves), units.exact(cost.frees), self.share(cost.host)]
+            row += host * hosts
             row.append(state_name(self.choice.states[number]))
             if self.submitted:
                 row.append(state_name(self.known.choice.states[number]))
@@ -276,7 +299,7 @@ class BudgetStudy(Study):
     def try_lines(self) -> list[str]:
         """Return a line for each choice that was tried: its line, bytes and time."""
         rated = [self.board.rated(choice) for choice in self.tries]
-        return [text_of("try", line=self.board.line(one.choice), peak=three_digits(one.peak),
+        return [text_of("try", line=self.board.line(one.choice), peak=units.exact(one.peak),
                         time=signed(self.board.slower(one))) for one in rated]  # fmt: skip
 
 

@@ -82,9 +82,9 @@ class BudgetBoard(View[BudgetStudy]):
     parts, and a letter for each block: K for kept, A for made again, H for the host.
     ``view.submit()`` does what its button does, ``view.run()`` runs the choice on this machine.
 
-    >>> view = memlab.views.budget(1, "half place AAA-AAAA-AKKKKK-KKK")
+    >>> view = memlab.views.budget(1, "half place AKK-KKKK-KKKKKK-KKK")
     >>> view.peak, view.fits
-    (5832769044, True)
+    (9931979376, False)
     """
 
     name, made_by = "budget", "budget"
@@ -240,7 +240,8 @@ class BudgetBoard(View[BudgetStudy]):
         if key == "KeyZ":
             return self._undone(now)
         if key == "Enter":
-            return now.replace(**self._submission(now))
+            submitted = now.answer == line_of(now)
+            return now.replace(answer="") if submitted else now.replace(**self._submission(now))
         if key == "Space":
             return self._next_state(now, max(now.chosen, 0))
         last = len(board_of(now).blocks) - 1
