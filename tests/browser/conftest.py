@@ -172,7 +172,14 @@ def start(tab, jupyterlab):
     tab.goto(jupyterlab.start)
     tab.wait_for_function("() => window.jupyterapp")
     tab.evaluate("() => jupyterapp.restored")
-    tab.evaluate("() => jupyterapp.shell.collapseLeft()")
+
+
+WHOLE_WIDTH = """() => {
+    jupyterapp.shell.collapseLeft();
+    jupyterapp.shell.collapseRight();
+}"""
+"""Closes the panels at the sides, which the tab of many tests may have open: beside them a view is
+narrower, and taller."""
 
 
 @pytest.fixture
@@ -188,6 +195,7 @@ def open_notebook(lab, jupyterlab):
         lab.set_default_timeout(120_000)
         lab.evaluate(OPEN, [path, kernel])
         lab.wait_for_function(READY)
+        lab.evaluate(WHOLE_WIDTH)
         return lab
 
     lab.on("pageerror", heard)

@@ -53,8 +53,9 @@ HIDDEN = """async (scale) => {
         while ((tall() > 0 || wide() > 1) && Date.now() < late)
             await new Promise((done) => setTimeout(done, 60));
         const name = `${picture.ariaLabel}, ${root.dataset.state}`;
-        if (tall() > 0) found.push(`${name}: ${tall()} of ${frame.clientHeight} px too tall`);
-        if (wide() > 1) found.push(`${name}: ${wide()} px too wide`);
+        const space = `of ${root.clientWidth} x ${frame.clientHeight} px`;
+        if (tall() > 0) found.push(`${name}: ${tall()} ${space} too tall`);
+        if (wide() > 1) found.push(`${name}: ${wide()} ${space} too wide`);
         scaled.style.removeProperty("--memlab-scale");
     }
     return found;
