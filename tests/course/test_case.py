@@ -24,6 +24,7 @@ from memlab.lesson.material.case_rows import (
     SAME,
     TECHNIQUES,
     lessons_needed,
+    optimum,
     row,
 )
 from memlab.pictures.draw.chart import Chart
@@ -105,7 +106,8 @@ def test_images_are_bars_too():
 
 
 @pytest.mark.parametrize(
-    ("lesson", "card", "show"), [("02", 12, "images"), ("08", 24, "bytes"), ("09", 80, "images")]
+    ("lesson", "card", "show"),
+    [("02", 12, "images"), ("08", 24, "bytes"), ("09", 80, "images"), ("11", 12, "bytes")],
 )
 def test_a_first_level_has_few_numerals_and_all_stand_apart(lesson, card, show):
     view = views.case(lesson, card=card, show=show)
@@ -397,6 +399,18 @@ def test_what_is_freed_overwritten_or_made_again_takes_less_and_what_it_costs() 
     again = {lesson: row(lesson).again for lesson in TECHNIQUES}
     assert [lesson for lesson in again if again[lesson]] == ["08"]
     assert 0 < again["08"] < BYTES["08"]
+
+
+def test_the_last_row_is_the_fastest_choice_within_half_of_the_card() -> None:
+    best, last = optimum(), row("11")
+    assert best.exact
+    assert last.peak == best.rated.peak <= CARDS[0] * 10**9 // 2
+    assert len(best.rated.choice.techniques) >= 3
+    assert last.time == f"−{100 * (1 - best.rated.seconds / _plain_seconds()):.1f} %"
+
+
+def _plain_seconds() -> float:
+    return memlab.clock(STEP, IMAGES, MACHINE).seconds
 
 
 def test_the_whole_batch_lowered_adds_no_byte_to_the_peak_and_many_elsewhere() -> None:
