@@ -10,11 +10,11 @@ views.memory("resnet50", 256, only=["batch"], budgets=["6 GB"], free=False, larg
 
 # %% [markdown]
 # A training step with 256 images, and a budget of 6 GB: half of a card of 12 GB. Move **Batch**
-# until it fits: how few images are left? In this lesson all 256 stay.
+# until it fits: few images are left. In this lesson all 256 stay.
 #
 # You will be able to
 #
-# - say when the savings of two techniques add up,
+# - say why two savings together can be smaller than one of them alone,
 # - say in which order techniques are applied, and why,
 # - find the fastest step that fits a budget, and say what it changes in the result.
 #
@@ -36,7 +36,7 @@ lesson.recall("11.hidden").guess("never").reveal()
 # %% [markdown]
 # ## Do savings add up?
 #
-# In the case so far, each technique stood alone. Now one follows the other.
+# Now one technique follows the other.
 
 # %% tags=["planned-seconds"]
 lesson.predict("11.both")
@@ -51,12 +51,12 @@ lesson.predict("11.in_place")
 lesson.predict("11.in_place").guess("less").revise("more").reveal()
 
 # %% [markdown]
-# The order matters, too. Here recompute comes first, and what it leaves goes to the host:
+# Here recompute comes first, then offload:
 
 # %%
 import memlab
 
-step = memlab.training_step(memlab.zoo.resnet50(), "momentum")
+step = memlab.training_step(memlab.zoo.resnet18(), "momentum")
 step = memlab.recompute(step, "chain", batch=256)
 step = memlab.offload(step, "all")
 print(f"{memlab.plan(step).peak(256):,} B")
@@ -71,7 +71,7 @@ lesson.change("11.order").guess("lower").reveal()
 # ## Which choice is the fastest that fits?
 #
 # **Mixed fp16** (lesson 06) stores feature maps in 2 bytes a value instead of 4. Tensor cores
-# compute faster with them. Results are rounded.
+# compute faster with 2-byte values. Results are rounded.
 
 # %% tags=["planned-seconds"]
 lesson.predict("11.time")
@@ -81,7 +81,9 @@ lesson.predict("11.time").guess("same").revise("faster").reveal()
 
 # %% [markdown]
 # Now the board, with a column for each of the 16 blocks of ResNet-50. Switch techniques on and off,
-# block by block. When the step fits, press **Submit**: how far are you from the fastest choice?
+# block by block. Look for a long column above and a short bar below. On this board, **H** moves only
+# the inputs of a block's convolutions: it saves less than the offload of all feature maps. When the
+# step fits, press **Submit**: how far are you from the fastest choice?
 
 # %% tags=["planned-seconds"]
 view = views.budget(1)
@@ -93,8 +95,8 @@ view.submit()
 view
 
 # %% [markdown]
-# `view.choice` is your choice in one line: send it to somebody, and compare. `view.run()` runs it
-# with small images, and measures. More: [a small GPT, and a board drawn for
+# `view.choice` is your choice in one line, to send to somebody. `view.run()` runs it with small
+# images, and measures. More: [a small GPT, and a board drawn for
 # you](appendix/boards.ipynb).
 #
 # ## Exercise: recompute, then offload
@@ -102,18 +104,19 @@ view
 # **Worked.** 6 linear layers, 250 samples, as in lesson 08. Recompute keeps the second and the
 # fourth feature map; these two wait on the host. **Shapes:** 250·60 to 250·10 values. **Bytes:** 4
 # for each value. **Lifetime:** a checkpoint comes back when backward reads it. The last 2 feature
-# maps are not dropped, so the fourth comes back after them. **Peak:** the largest of three sums:
-# the last 2; the third with the checkpoint in front of it; the first alone.
+# maps are not dropped, so the fourth comes back after them. **Peak in backward:** the largest of
+# four sums: the last 2; the fourth alone; the third with the checkpoint in front of it; the first
+# alone.
 
 # %%
 from memlab.lesson import chains
 
 maps = [4 * 250 * features for features in (60, 50, 40, 30, 20, 10)]
-sums = [maps[4] + maps[5], maps[1] + maps[2], maps[0]]
+sums = [maps[4] + maps[5], maps[3], maps[1] + maps[2], maps[0]]
 step = memlab.training_step(chains.layers(maps), "sgd")
 again = memlab.recompute(step, "keep", layers=["fc2", "fc4"])
 both = memlab.plan(memlab.offload(again, maps=["fc2", "fc4"], prefetch="needed"))
-print(f"device: by hand {max(sums):,} B, planned {chains.held(both):,} B")
+print(f"device, in backward: by hand {max(sums):,} B, planned {chains.held(both):,} B")
 
 # %% [markdown]
 # **With blanks.** Complete three lines, for any chain:
@@ -129,7 +132,7 @@ def composed(maps, kept):
     for number in kept:
         sums.append(...)  # the segment before this checkpoint, and what it is made from
         start, front = number + 1, maps[number]
-    device = max([*sums, ...])  # the last segment, or the last checkpoint
+    device = max([*sums, ...])  # two more: the last segment, and the last checkpoint
     return [device, ...]  # what the host holds
 
 
@@ -152,7 +155,8 @@ exercise.check(composed)
 # ## What this lesson leaves out
 #
 # - Times are planned for a GeForce RTX 4070. On another card another choice may win.
-# - Accumulation is not offered here: batch norm takes its means over the whole batch.
+# - Accumulation is not offered here: it cuts the batch, and batch norm would take its means over a
+#   part.
 # - Other ways out: a smaller batch, several GPUs, a smaller model, a larger GPU<sup>C8</sup>.
 # - The board decides about whole blocks, and not [inside a stage](appendix/exact.ipynb).
 #
@@ -170,7 +174,7 @@ lesson.predict("11.case").guess("third").revise("quarter").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A saving counts only at the peak, and each technique can move it. So savings do not add up.
+# - A saving counts only at the peak, and each technique can move it. So two savings need not add up.
 # - Formats come first, then recompute, then offload, then in place.
 # - First use what costs no time, then drop the feature maps with the most bytes for the least time.
 # - Unused bytes save nothing: the fastest step that fits is best.

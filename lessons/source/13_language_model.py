@@ -35,9 +35,10 @@ lesson.recall("13.state").guess("eight").reveal()
 # %% [markdown]
 # ## What does a text twice as long need?
 #
-# A text is a row of **tokens**. For **attention**, each token has a query, a key and a value. In
-# every head, each query is multiplied by each key: these products, after softmax, are a matrix.
-# The first view has none. Now they are kept for backward.
+# A text is a row of **tokens**. For **attention**, each token has a query, a key and a value, cut
+# into **heads**. In every head, each query is multiplied by each key: n·n products. 2 matrices of
+# them are kept for backward: after softmax, and after dropout. The first view had fused attention,
+# which keeps neither. Now both are kept.
 
 # %%
 lesson.predict("13.doubled")
@@ -48,13 +49,13 @@ lesson.predict("13.doubled").guess(4, because="each matrix has 4 times as many v
 ).reveal()
 
 # %% [markdown]
-# **Fused attention** computes the matrix in tiles, in forward and again in backward. It keeps only
-# 1 number for each row<sup>F5</sup>.
+# **Fused attention** computes the matrices in tiles, in forward and again in backward. It keeps
+# only 1 number for each row.
 #
 # The last layer computes the **logits**: a number for each token and each of 50,257 words. A loss
-# in **chunks** takes some tokens at a time: logits, loss and backward of both, then the next chunk.
-# memlab's loss holds 2 arrays as large as the logits, and PyTorch's held 5 when it was measured on
-# an A100<sup>F7</sup>.
+# in **chunks** takes some tokens at a time: logits, loss and at once backward of both, then the
+# next chunk. memlab's loss holds 2 arrays as large as the logits. PyTorch's held 5 on an A100, one
+# of them from the call before<sup>F7</sup>.
 
 # %% tags=["numbers"]
 {
@@ -86,7 +87,8 @@ print("gradients differ by less than 1 in 100,000:", differ < 1e-5)
 print("measured minus planned:", one.residual, "B and", other.residual, "B")
 
 # %% [markdown]
-# **Accumulation** splits the batch, never a text. Here are 16,384 tokens, as 8 texts and as 1:
+# **Accumulation** splits the batch. Here are 16,384 tokens, as 8 texts and as 1: for which of them
+# does it help?
 
 # %%
 for texts, length in ((8, 2048), (1, 16384)):
@@ -99,8 +101,8 @@ for texts, length in ((8, 2048), (1, 16384)):
 # ## What does fine-tuning save?
 #
 # **Low-rank adapters** (LoRA) leave the parameters **frozen**. Beside a linear layer W, two small
-# matrices learn, and the output becomes W·x + B·A·x. A has few rows: its **rank**. Here the layers
-# of queries and of values have adapters.
+# matrices learn, and the output becomes W·x + B·A·x, the last term with a fixed factor. A has few
+# rows: its **rank**. Here the layers of queries and of values have adapters.
 
 # %%
 lesson.predict("13.lora")
@@ -131,8 +133,9 @@ lesson.predict("13.cache").guess(0.4, because="a model is large").revise(4.9).re
 # ## Exercise: when do the matrices pass everything else?
 #
 # **Worked.** The small GPT reads 8 texts of n tokens. **Shapes:** 6 layers with 8 heads keep 2
-# matrices of n·n values each for every text. **Bytes:** 6·8·2·8·4 = 3,072 for each n·n.
-# **Lifetime:** all of them wait for backward. **Peak:** in the loss; two plans give the rest.
+# matrices of n·n values each for every text. **Bytes:** 6 layers · 8 heads · 2 · 8 texts · 4 B =
+# 3,072 B for each n·n. **Lifetime:** all of them wait for backward. **Peak:** in the loss; two plans
+# give the rest.
 
 # %%
 from memlab.lesson.content.lesson_13 import matrices_at
@@ -156,7 +159,7 @@ exercise.show()
 # %% tags=["stub"]
 def passes(square, each, fixed):
     n = 1
-    while square * n * n <= ...:  # everything else
+    while square * ... <= ...:  # the matrices, everything else
         n += 1
     return n
 
@@ -171,6 +174,9 @@ def passes(square, each, fixed):
 
 # %%
 exercise.check(passes)
+
+# %% tags=["solution"]
+passes(3_072, each, rest[100] - 100 * each)
 
 # %% [markdown]
 # ## Exercise: how large is the cache?
@@ -198,13 +204,13 @@ exercise.check(cache_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - GPT-2 was published for at most 1,024 tokens.
-# - PyTorch keeps more, such as the masks of dropout.
+# - GPT-2 was published for at most 1,024 tokens. For more, its table of positions grows in these
+#   plans.
 # - Frozen parameters in 4 bits (QLoRA) are smaller; feature maps stay.
-# - Llama-like models have other layers. A block keeps 1 large feature map more<sup>F8</sup>.
-# - Servers split the key-value cache into pages, which texts of any length share<sup>F9</sup>.
+# - Llama-like models have other layers: a block keeps 3 wide feature maps, not 2<sup>F8</sup>.
+# - Servers split the key-value cache into pages of equal size<sup>F9</sup>.
 #
-# Sources: F5, F7, F8, F9.
+# Sources: F7, F8, F9.
 
 # %% [markdown]
 # ## Key points
@@ -212,7 +218,8 @@ exercise.check(cache_bytes)
 # - Matrices of attention grow with the square of the length. Feature maps and logits grow with the
 #   length. The model state stays.
 # - Fused attention removes the matrices, and a loss in chunks removes most of the logits.
-# - Adapters save gradients and optimizer state. Parameters and most feature maps stay.
+# - Adapters save gradients, optimizer state and the inputs of frozen linear layers. Parameters and
+#   most feature maps stay.
 # - The **key-value cache** grows with every token of every text. Grouped heads make it smaller.
 #
 # This was the last lesson. If you have not done 09 yet: [09 Offload](09_offload.ipynb).

@@ -55,7 +55,7 @@ NARROW, SHARE = 760, 0.63
 the lines have."""
 HEIGHT, ABOVE, BELOW, RIGHT, LEFT = 300, 26, 64, 80, 52
 """Pixels: height of the lines' frame, room above, below, right and left of it."""
-ROOM = 3
+ROOM = 6
 """The bars have room for so many times the parameters."""
 ROW, THICK = 46, 20
 """Pixels from bar to bar, and height of a bar."""

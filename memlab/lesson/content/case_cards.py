@@ -75,6 +75,7 @@ def _words(lesson: str) -> Numbers:
     own, before = _rows(lesson)
     return {
         **(_moved() if lesson == "04" else {}),
+        **{key: f"{10 * round(IMAGES * times / 10):,}" for key, times in _TIMES_THE_IMAGES.items()},
         "images": IMAGES, "half": IMAGES // HALVES, "lanes": LANES, "card": CARDS[0],
         "machine": machine_name(), "link": link_rate(), "before": three_digits(before.peak),
         "space": three_digits(own.workspace),
@@ -250,19 +251,18 @@ def moved_away(n: Numbers) -> Truth:
     return _times("09", *causes)
 
 
-_TOGETHER = ("more", "same", "quarter", "third")
+_TIMES_THE_IMAGES = {"same": 1.0, "few": 1.2, "twice": 2.1, "four": 4.1}
 
 
-@case_card("11.case", AnswerKind.CHOICE, options=_TOGETHER, seconds=8,
-           gives=("a quarter less", "a quarter of the time"))  # fmt: skip
+@case_card("11.case", AnswerKind.CHOICE, options=tuple(_TIMES_THE_IMAGES), seconds=8,
+           gives=("twice the images", "twice as many images"))  # fmt: skip
 def together(n: Numbers) -> Truth:
-    """Answer of 11.case: the time of the fastest choice that fits half of the card."""
-    own, half = row("11"), row("06")
-    extras = {"more": row("08").extra, "same": 0.0, "quarter": -25.0, "third": half.extra}
+    """Answer of 11.case: the images that fit into the whole card with the choice that is the
+    fastest in half of it."""
+    fits = row("11").fits(CARDS[0])
     return _choice(
-        "11", _nearest(extras, own.extra), alone=half.time_size,
-        points=f"{own.extra - half.extra:.0f}", half_peak=three_digits(half.peak),
-        least=three_digits(_least_in_32_bits()),
+        "11", _nearest(_TIMES_THE_IMAGES, fits / IMAGES), fits=fits, images=IMAGES,
+        plain_fits=row("02").fits(CARDS[0]), least=three_digits(_least_in_32_bits()), offload=f"{1 + row('09').extra / 100:.1f}",
     )  # fmt: skip
 
 

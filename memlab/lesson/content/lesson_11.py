@@ -120,7 +120,7 @@ def _named(n: Numbers) -> Numbers:
 @topic("11.both", AnswerKind.CHOICE,
        {"network": "resnet50", "batch": IMAGES, "how": "chain", "other": "offload"}, _draw_both,
        options=("less", "low", "between", "high"), words=_both_words,
-       gives=("save no byte", "all of it is in use", "savings do not add up"),
+       gives=("save no byte", "nothing of it has gone", "need not add up"),
        shows=({"recompute": "chain", "offload": "all"},))  # fmt: skip
 def both(n: Numbers) -> Truth:
     """Answer of 11.both: the peak under two techniques, beside the peaks under each alone."""
@@ -162,6 +162,14 @@ def _saved(n: Numbers, *names: str) -> int:
     return _peak(*asked, *names) - _peak(*asked, *names, "in_place")
 
 
+def _saved_at_peak(n: Numbers, *names: str) -> int:
+    """Bytes that in place saves in the operation of the peak."""
+    asked = n["network"], n["batch"]
+    before, after = (plan(together(*asked, *more)) for more in (names, (*names, "in_place")))
+    peak = before.peak_at(n["batch"])
+    return peak.nbytes - after.timeline(n["batch"])[peak.index]
+
+
 def _in_place_words(n: Numbers) -> Numbers:
     asked = n["network"], n["batch"]
     peaks = {"plain": _peak(*asked), "again": _peak(*asked, "least"), "saved": _saved(n)}
@@ -183,7 +191,8 @@ def overwritten_again(n: Numbers) -> Truth:
     plain, peak = (_peak(n["network"], n["batch"], *names) for names in ((), ("least",)))
     told = {"before": three_digits(before), "after": three_digits(after),
             "share": percent(after, peak), "small": percent(before, plain),
-            "was": _peak_in(n), "at": _peak_in(n, "least")}  # fmt: skip
+            "was": _peak_in(n), "at": _peak_in(n, "least"),
+            "here": three_digits(_saved_at_peak(n, "least"))}  # fmt: skip
     return Truth(_compared(after, before, peak), seen=told)
 
 
@@ -231,7 +240,7 @@ def both_times(n: Numbers) -> Truth:
                  seen=told)  # fmt: skip
 
 
-@topic("11.order", AnswerKind.CHOICE, {"network": "resnet50", "batch": IMAGES}, None,
+@topic("11.order", AnswerKind.CHOICE, {"network": "resnet18", "batch": IMAGES}, None,
        options=("same", "lower", "refused"), part=Purpose.CHANGE,
        gives=("comes before", "is refused"))  # fmt: skip
 def order(n: Numbers) -> Truth:

@@ -194,8 +194,8 @@ def _state_over_parameters(network: Network) -> Fraction:
 
 # -- the cache of keys and values -----------------------------------------------------------------
 
-_TEXTS = ((16, 1024), (16, 4096), (4, 4096), (4, 8192), (4, 16_384))
-"""Numbers of texts and of tokens whose cache is larger than the parameters of GPT-2."""
+_TEXTS = ((16, 1024), (16, 4096), (4, 4096), (4, 8192), (4, 16_384), (1, 4096))
+"""Numbers of texts and of tokens; the last cache is smaller than the parameters of GPT-2."""
 
 
 def _draw_cache(chance: Random) -> Numbers:
@@ -225,7 +225,8 @@ def cached(n: Numbers) -> Truth:
         Mistake("one_text", ratio / n["texts"], {"texts": n["texts"]}),
     )
     told = {"cache": three_digits(nbytes), "token": f"{model.cache_per_token():,}",
-            "passes": f"{model.passes(n['texts']):,}", "heads": model.heads}  # fmt: skip
+            "passes": f"{model.passes(n['texts']):,}", "heads": model.heads,
+            "layers": model.layers, "features": f"{model.features:,}"}  # fmt: skip
     return Truth(ratio, (planned(ratio),), causes, told)
 
 

@@ -73,7 +73,12 @@ PAINT: dict[str, Paint] = {
     growth.MATRICES: MATRICES,
 }
 """Fills of the parts."""
-TWO_LINES = {growth.OTHERS: True, growth.LOGITS: False, growth.MATRICES: True}
+TWO_LINES = {
+    str(Role.GRADIENT_MAP): True,
+    growth.OTHERS: True,
+    growth.LOGITS: False,
+    growth.MATRICES: True,
+}
 """Parts with their name on the plot: True where it has two lines."""
 
 
