@@ -81,9 +81,9 @@ lesson.predict("11.time").guess("same").revise("faster").reveal()
 
 # %% [markdown]
 # Now the board, with a column for each of the 16 blocks of ResNet-50. Switch techniques on and off,
-# block by block. Look for a long column above and a short bar below. On this board, **H** moves only
-# the inputs of a block's convolutions: it saves less than the offload of all feature maps. When the
-# step fits, press **Submit**: how far are you from the fastest choice?
+# block by block. Look for a long column above and a short bar below. Here
+# **H** moves only the inputs of a block's convolutions. When the step fits, press **Submit**: how
+# far are you from the fastest choice?
 
 # %% tags=["planned-seconds"]
 view = views.budget(1)
@@ -158,7 +158,6 @@ exercise.check(composed)
 # - Accumulation is not offered here: it cuts the batch, and batch norm would take its means over a
 #   part.
 # - Other ways out: a smaller batch, several GPUs, a smaller model, a larger GPU<sup>C8</sup>.
-# - The board decides about whole blocks, and not [inside a stage](appendix/exact.ipynb).
 #
 # Sources: C8.
 
@@ -174,7 +173,8 @@ lesson.predict("11.case").guess("third").revise("quarter").reveal()
 # %% [markdown]
 # ## Key points
 #
-# - A saving counts only at the peak, and each technique can move it. So two savings need not add up.
+# - A saving counts only at the peak, and each technique can move it. So two savings need not add
+#   up.
 # - Formats come first, then recompute, then offload, then in place.
 # - First use what costs no time, then drop the feature maps with the most bytes for the least time.
 # - Unused bytes save nothing: the fastest step that fits is best.

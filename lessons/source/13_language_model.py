@@ -69,7 +69,7 @@ lesson.change("13.fused")
 lesson.change("13.fused").guess("twice").reveal()
 
 # %% [markdown]
-# Is the result the same? A small GPT runs both ways:
+# A small GPT runs both ways:
 
 # %%
 import memlab
@@ -101,8 +101,8 @@ for texts, length in ((8, 2048), (1, 16384)):
 # ## What does fine-tuning save?
 #
 # **Low-rank adapters** (LoRA) leave the parameters **frozen**. Beside a linear layer W, two small
-# matrices learn, and the output becomes W·x + B·A·x, the last term with a fixed factor. A has few
-# rows: its **rank**. Here the layers of queries and of values have adapters.
+# matrices learn, and the output becomes W·x + B·A·x. A has few rows: its
+# **rank**. Here the layers of queries and of values have adapters.
 
 # %%
 lesson.predict("13.lora")
@@ -134,8 +134,8 @@ lesson.predict("13.cache").guess(0.4, because="a model is large").revise(4.9).re
 #
 # **Worked.** The small GPT reads 8 texts of n tokens. **Shapes:** 6 layers with 8 heads keep 2
 # matrices of n·n values each for every text. **Bytes:** 6 layers · 8 heads · 2 · 8 texts · 4 B =
-# 3,072 B for each n·n. **Lifetime:** all of them wait for backward. **Peak:** in the loss; two plans
-# give the rest.
+# 3,072 B for each n·n. **Lifetime:** all of them wait for backward. **Peak:** in the loss; two
+# plans give the rest.
 
 # %%
 from memlab.lesson.content.lesson_13 import matrices_at
@@ -206,7 +206,6 @@ exercise.check(cache_bytes)
 #
 # - GPT-2 was published for at most 1,024 tokens. For more, its table of positions grows in these
 #   plans.
-# - Frozen parameters in 4 bits (QLoRA) are smaller; feature maps stay.
 # - Llama-like models have other layers: a block keeps 3 wide feature maps, not 2<sup>F8</sup>.
 # - Servers split the key-value cache into pages of equal size<sup>F9</sup>.
 #

@@ -262,7 +262,7 @@ def together(n: Numbers) -> Truth:
     fits = row("11").fits(CARDS[0])
     return _choice(
         "11", _nearest(_TIMES_THE_IMAGES, fits / IMAGES), fits=fits, images=IMAGES,
-        plain_fits=row("02").fits(CARDS[0]), least=three_digits(_least_in_32_bits()), offload=f"{1 + row('09').extra / 100:.1f}",
+        plain_fits=row("02").fits(CARDS[0]), least=three_digits(_least_in_32_bits()),
     )  # fmt: skip
 
 
