@@ -10,13 +10,13 @@ views.memory("resnet50", 256, only=["batch"], budgets=["6 GB"], free=False, larg
 
 # %% [markdown]
 # A training step with 256 images, and a budget of 6 GB: half of a card of 12 GB. Move **Batch**
-# until it fits: few images are left. In this lesson all 256 stay.
+# until it fits. In this lesson all 256 stay.
 #
 # You will be able to
 #
 # - say why two savings together can be smaller than one of them alone,
 # - say in which order techniques are applied, and why,
-# - find the fastest step that fits a budget, and say what it changes in the result.
+# - find the fastest step that fits a budget.
 #
 # Words: [budget](glossary.md), [recompute](glossary.md), [offload](glossary.md),
 # [mixed precision](glossary.md).
@@ -36,7 +36,6 @@ lesson.recall("11.hidden").guess("never").reveal()
 # %% [markdown]
 # ## Do savings add up?
 #
-# Now one technique follows the other.
 
 # %% tags=["planned-seconds"]
 lesson.predict("11.both")
@@ -80,10 +79,9 @@ lesson.predict("11.time")
 lesson.predict("11.time").guess("same").revise("faster").reveal()
 
 # %% [markdown]
-# Now the board, with a column for each of the 16 blocks of ResNet-50. Switch techniques on and off,
-# block by block. Look for a long column above and a short bar below. Here
-# **H** moves only the inputs of a block's convolutions. When the step fits, press **Submit**: how
-# far are you from the fastest choice?
+# Now the board, with a column for each block of ResNet-50. Switch techniques on and off. Look for a
+# long column above and a short bar below. **H** moves only inputs of convolutions. When the step
+# fits, press **Submit**.
 
 # %% tags=["planned-seconds"]
 view = views.budget(1)

@@ -37,8 +37,7 @@ lesson.recall("13.state").guess("eight").reveal()
 #
 # A text is a row of **tokens**. For **attention**, each token has a query, a key and a value, cut
 # into **heads**. In every head, each query is multiplied by each key: n·n products. 2 matrices of
-# them are kept for backward: after softmax, and after dropout. The first view had fused attention,
-# which keeps neither. Now both are kept.
+# them are kept for backward: after softmax, and after dropout. The first view kept neither.
 
 # %%
 lesson.predict("13.doubled")
@@ -87,8 +86,7 @@ print("gradients differ by less than 1 in 100,000:", differ < 1e-5)
 print("measured minus planned:", one.residual, "B and", other.residual, "B")
 
 # %% [markdown]
-# **Accumulation** splits the batch. Here are 16,384 tokens, as 8 texts and as 1: for which of them
-# does it help?
+# **Accumulation** splits the batch. Here are 16,384 tokens, as 8 texts and as 1:
 
 # %%
 for texts, length in ((8, 2048), (1, 16384)):
@@ -204,12 +202,10 @@ exercise.check(cache_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - GPT-2 was published for at most 1,024 tokens. For more, its table of positions grows in these
-#   plans.
+# - For more than 1,024 tokens, the table of positions of GPT-2 grows in these plans.
 # - Llama-like models have other layers: a block keeps 3 wide feature maps, not 2<sup>F8</sup>.
-# - Servers split the key-value cache into pages of equal size<sup>F9</sup>.
 #
-# Sources: F7, F8, F9.
+# Sources: F7, F8.
 
 # %% [markdown]
 # ## Key points
