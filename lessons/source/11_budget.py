@@ -166,7 +166,7 @@ exercise.check(composed)
 lesson.predict("11.case")
 
 # %% tags=["solution", "picture-case", "planned-seconds"]
-lesson.predict("11.case").guess("third").revise("quarter").reveal()
+lesson.predict("11.case").guess("few").revise("twice").reveal()
 
 # %% [markdown]
 # ## Key points

@@ -194,7 +194,7 @@ def _state_over_parameters(network: Network) -> Fraction:
 
 # -- the cache of keys and values -----------------------------------------------------------------
 
-_TEXTS = ((16, 1024), (16, 4096), (4, 4096), (4, 8192), (4, 16_384), (1, 4096))
+_TEXTS = ((16, 1024), (16, 4096), (4, 4096), (4, 8192), (4, 16_384), (3, 2048))
 """Numbers of texts and of tokens; the last cache is smaller than the parameters of GPT-2."""
 
 
