@@ -15,7 +15,6 @@ from math import ceil, floor, log10
 from typing import Any, ClassVar
 
 from memlab import hardware, strings, units
-from memlab.errors import true_or_false, whole_number
 from memlab.formats import FORMATS
 from memlab.networks.language_models import MODELS, LanguageModel, find, shared_heads
 from memlab.pictures.draw.chart import Axis, Chart
@@ -37,7 +36,7 @@ from memlab.pictures.draw.theme import PAINTS
 from memlab.pictures.length import axis
 from memlab.pictures.length.axis import FIRST, LAST
 from memlab.pictures.length.view import CARDS
-from memlab.pictures.live.setting import Checkbox, Select, Setting, State
+from memlab.pictures.live.setting import Checkbox, Select, Setting, State, asking, frame_height
 from memlab.pictures.live.view import PageState, View, maker
 from memlab.pictures.values.number_text import three_digits, unit_of
 from memlab.pictures.values.study import Study
@@ -237,14 +236,8 @@ class CachedText(View[TextCache]):
     )  # fmt: skip
     format = Select(FORMATS_OFFERED, doc="of the parameters and of the cache", place="more")
     numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
-    asked = Setting[bool](
-        doc="whether it asks where the cache passes the parameters, and shows no answer",
-        default=False, check=lambda given: true_or_false("asked", given), stays=True,
-    )  # fmt: skip
-    height = Setting[int](
-        doc="height of the lines' frame in pixels", default=HEIGHT, fixed=True, code="never",
-        check=lambda given: whole_number("height (pixels)", given, least=240, most=600),
-    )  # fmt: skip
+    asked = asking("where the cache passes the parameters")
+    height = frame_height("the lines' frame", HEIGHT, 240, 600)
     chosen: Setting[str] = Setting(
         doc="the number of texts that is in focus", default="", argument=False, code="never"
     )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from memlab import optimizers, strings
 from memlab.clocks.streams import COMPUTE, Schedule, Stay, TimedOperation, clock
-from memlab.errors import InputError, real_number, shorten, true_or_false
+from memlab.errors import InputError, real_number, shorten
 from memlab.hardware import Device
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
@@ -27,7 +27,7 @@ from memlab.pictures.draw.table import PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, Paint
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Setting, State
+from memlab.pictures.live.setting import Setting, State, asking
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.mountain.picture import phases
 from memlab.pictures.offload.page import LEFT, RIGHT, Time, after, computing, named
@@ -235,10 +235,7 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
     network = of_networks()
     batch = of_batches(256, box=True)
     device = of_devices()
-    asked = Setting[bool](
-        doc="whether it asks how much is in use, and shows no answer", default=False,
-        check=lambda given: true_or_false("asked", given), stays=True,
-    )  # fmt: skip
+    asked = asking("how much is in use")
     guess = Setting[float | None](
         doc="a guess at the share that is in use, from 0 to 1", default=None, check=_guess,
         stays=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from memlab.errors import true_or_false
 from memlab.networks import language_models
 from memlab.pictures.draw.bars import next_place
 from memlab.pictures.draw.page import Page
@@ -21,7 +20,7 @@ from memlab.pictures.fine_tuning.ways import (
 from memlab.pictures.length import axis
 from memlab.pictures.length.view import BATCHES, PLANNED
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State
+from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, asking
 from memlab.pictures.live.view import PageState, maker
 
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -51,10 +50,7 @@ class FineTuningMemory(SteadyView[FineTuning]):
                       "``\"q, k and v\"`` or ``\"all\"``")  # fmt: skip
     fused = Checkbox(doc="attention without its matrices", default=True, key="KeyF")
     numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
-    asked = Setting[bool](
-        doc="whether it asks which memory shrinks, and shows no answer", default=False,
-        check=lambda given: true_or_false("asked", given), stays=True,
-    )  # fmt: skip
+    asked = asking("which memory shrinks")
     chosen: Setting[str] = Setting(
         doc="the row and the part that are in focus", default="", argument=False, code="never"
     )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from memlab import hardware
-from memlab.errors import true_or_false, whole_number
 from memlab.networks import language_models
 from memlab.networks.language_models import MODELS
 from memlab.pictures.draw.page import Page
@@ -14,7 +13,17 @@ from memlab.pictures.length import axis
 from memlab.pictures.length.growth import TrainingRecipe
 from memlab.pictures.length.page import HEIGHT, LengthPageInputs, page
 from memlab.pictures.length.text_length import DRAWN, TextLength, text_of
-from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Setting, State, once
+from memlab.pictures.live.setting import (
+    ByName,
+    Checkbox,
+    Range,
+    Select,
+    Setting,
+    State,
+    asking,
+    frame_height,
+    once,
+)
 from memlab.pictures.live.view import PageState, View, maker
 
 BATCHES = tuple(2**power for power in range(8))
@@ -61,14 +70,8 @@ class LengthOfText(View[TextLength]):
         default="24 GB card", check=hardware.find, write=lambda device: repr(device.name),
     )  # fmt: skip
     numbers = Checkbox(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
-    asked = Setting[bool](
-        doc="whether it asks how long a text may be, and shows no answer", default=False,
-        check=lambda given: true_or_false("asked", given), stays=True,
-    )  # fmt: skip
-    height = Setting[int](
-        doc="height of the chart's frame in pixels", default=HEIGHT, fixed=True, code="never",
-        check=lambda given: whole_number("height (pixels)", given, least=200, most=600),
-    )  # fmt: skip
+    asked = asking("how long a text may be")
+    height = frame_height("the chart's frame", HEIGHT, 200, 600)
     chosen: Setting[str] = Setting(
         doc="the part that is in focus", default="", argument=False, code="never"
     )

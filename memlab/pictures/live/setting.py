@@ -502,6 +502,36 @@ class Checkbox(Setting[bool]):
         return {"yes": labels(f"{self.name}_yes"), "no": labels(f"{self.name}_no")}
 
 
+# -- settings of several views ---------------------------------------------------------------------
+
+
+def asking(question: str) -> Setting[bool]:
+    """Return the setting of a view that may ask and show no answer; it stays when others change.
+
+    Args:
+        question: the question after "whether it asks": ``"how long a text may be"``.
+    """
+    return Setting(
+        doc=f"whether it asks {question}, and shows no answer", default=False,
+        check=lambda given: true_or_false("asked", given), stays=True,
+    )  # fmt: skip
+
+
+def frame_height(of: str, usual: int, least: int, most: int) -> Setting[int]:
+    """Return the setting of the height of a frame, in pixels.
+
+    Args:
+        of: what has the frame, and what else is to be known: ``"the chart's frame"``.
+        usual: the height where none is given.
+        least: the lowest frame in which everything can be read.
+        most: the highest frame.
+    """
+    return Setting(
+        doc=f"height in pixels of {of}", default=usual, fixed=True, code="never",
+        check=lambda given: whole_number("height (pixels)", given, least=least, most=most),
+    )  # fmt: skip
+
+
 # -- a state in the making -------------------------------------------------------------------------
 
 

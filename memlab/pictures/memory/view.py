@@ -16,7 +16,16 @@ from memlab.networks.zoo.resnets import VARIANTS
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live import setting
 from memlab.pictures.live.fixed_axes import Needs, SteadyView, extremes
-from memlab.pictures.live.setting import Checkbox, Range, Select, Setting, State, never, once
+from memlab.pictures.live.setting import (
+    Checkbox,
+    Range,
+    Select,
+    Setting,
+    State,
+    frame_height,
+    never,
+    once,
+)
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, stop
 from memlab.pictures.memory import lifetimes as small
@@ -241,15 +250,12 @@ class Memory(SteadyView[Snapshot]):
         doc="also show what is free on this machine; never in stored pictures",
         default=True, when=never, fixed=True, code="never",
     )  # fmt: skip
-    height = Setting(
-        doc="height of the mountain's frame in pixels; a picture block by block, which has its own "
-        "height, becomes lower by as much; a lower picture says what an image adds only after a "
-        "change, and names its keys only in focus",
-        default=FIRST,
-        check=lambda given: whole_number("height (pixels)", given, least=120, most=FIRST),
-        fixed=True,
-        code="never",
-    )
+    height = frame_height(
+        "the mountain's frame; a picture block by block, which has its own height, becomes lower "
+        "by as much; a lower picture says what an image adds only after a change, and names its "
+        "keys only in focus",
+        FIRST, 120, FIRST,
+    )  # fmt: skip
     blocks = Setting(
         doc="a step of at most so many blocks is drawn block by block",
         default=small.BLOCKS,

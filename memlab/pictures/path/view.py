@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from memlab import hardware
 from memlab.clocks.streams import COMPUTE
-from memlab.errors import InputError, real_number, shorten, true_or_false
+from memlab.errors import InputError, real_number, shorten
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.pictures.draw import text as texts
@@ -26,7 +26,7 @@ from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import WAIT, Paint
 from memlab.pictures.live.fixed_axes import Needs, SteadyView
-from memlab.pictures.live.setting import NumberBox, Range, Select, Setting, State
+from memlab.pictures.live.setting import NumberBox, Range, Select, Setting, State, asking
 from memlab.pictures.live.view import PageState, maker
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.offload.page import LEFT, RIGHT, named
@@ -197,10 +197,7 @@ class DataPathView(SteadyView[DataPath]):
         check=lambda given: real_number("moment, in seconds,", given, 0.88, 0.0),
         follows=["network", "batch", "image", "device"],
     )  # fmt: skip
-    asked = Setting[bool](
-        doc="whether it asks which part takes longest, and shows no time", default=False,
-        check=lambda given: true_or_false("asked", given), stays=True,
-    )  # fmt: skip
+    asked = asking("which part takes longest")
     chosen: Setting[str] = Setting(
         doc="the letter of the batch that is in focus", default="", argument=False, code="never"
     )
