@@ -202,7 +202,7 @@ exercise.check(cache_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - For more than 1,024 tokens, the table of positions of GPT-2 grows in these plans.
+# - Beyond 1,024 tokens, the table of positions of GPT-2 grows in these plans.
 # - Llama-like models have other layers: a block keeps 3 wide feature maps, not 2<sup>F8</sup>.
 #
 # Sources: F7, F8.

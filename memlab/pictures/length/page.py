@@ -318,8 +318,10 @@ def _names(shown: LengthPageInputs) -> Iterator[Mark]:
         if layer.part in TWO_LINES:
             finders = [thickest(layer.low, layer.high)]
             whole = Name(text_of(f"part.{layer.part}"), [], chip=True, finders=finders)
-            key = f"part.{layer.part}{'_name' * TWO_LINES[layer.part]}"
-            yield Name(text_of(key), [], chip=True, finders=finders, instead=whole)
+            name = whole.content
+            if TWO_LINES[layer.part]:
+                name = text_of(f"part.{layer.part}_name")
+            yield Name(name, [], chip=True, finders=finders, instead=whole)
     if not shown.asked:
         yield _floor_name(shown)
 
