@@ -10,7 +10,7 @@ views.memory("resnet50", 256, only=["batch"], budgets=["6 GB"], free=False, larg
 
 # %% [markdown]
 # A training step with 256 images, and a budget of 6 GB: half of a card of 12 GB. Move **Batch**
-# until it fits. In this lesson all 256 stay.
+# until it fits. How can all 256 stay?
 #
 # You will be able to
 #
