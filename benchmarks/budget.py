@@ -1,4 +1,4 @@
-"""How long the board of the budget searches all of its choices, and answers a press on a block."""
+"""Seconds in which the board of the budget searches all its choices, and answers a press."""
 
 from __future__ import annotations
 

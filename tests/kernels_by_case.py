@@ -204,7 +204,7 @@ class Trial:
 
     @property
     def inputs(self) -> list[str]:
-        """Those whose gradient an operation computes: tokens have none, and one may be dy."""
+        """Inputs whose gradient an operation computes: tokens have none, and one may be dy."""
         floats = [name for name, values in self.values.items() if values.dtype.kind == "f"]
         viewed = ["x0"] if self.case.layer.row.passes is Passes.FIRST else []
         return [name for name in floats if name[0] == "x" and name not in viewed]

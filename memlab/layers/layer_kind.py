@@ -31,7 +31,7 @@ class Passes(StrEnum):
     SLICES = "slices"
     """Each is a slice of it, side by side."""
     FIRST = "first"
-    """That of the first input is a view of it, and an operation computes the others."""
+    """The gradient of the first input is a view of it, and an operation computes the others."""
 
 
 class InPlacePairs(NamedTuple):

@@ -65,7 +65,7 @@ def test_without_matrices_a_text_twice_as_long_takes_at_most_twice_as_much(
 
 
 def test_adapters_save_what_does_not_learn_and_what_only_learning_reads() -> None:
-    """Of a layer, a norm and a GELU, and the last norm; the values between A and B come on top."""
+    """A norm and a GELU of each layer go, and the last norm; values between A and B are added."""
     told = truth("13.lora")
     whole, adapted = (memlab.plan(memlab.training_step(network, "adam"))
                       for network in lesson_13.tuned("gpt2", 1024, 16))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which layers of a network learn, and the layers of its adapters."""
+"""Layers of a network that learn, and the layers of its adapters."""
 
 from __future__ import annotations
 

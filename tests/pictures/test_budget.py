@@ -162,7 +162,7 @@ def test_another_budget_has_its_own_optimum_and_hides_the_last_answer() -> None:
 
 
 def test_a_better_submission_becomes_the_best_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a search is cut: here it has found the plain 16 bits in place of the best choice."""
+    """A search that is cut has found the plain 16 bits in place of the best choice."""
     cut = search_of(2)
     best = cut.within(180 * 10**6)
     slow = cut.board.rated(cut.board.read(FITS))

@@ -71,7 +71,7 @@ FIGURES = {
     "fused": (9_675_578_372, (1314, 2814, 9814), 0, 3_293_642_752, 4_888_526_852),
     "chunks": (6_973_196_292, (1988, 4291, 15_040), 0, 411_705_344, 4_888_526_852),
 }
-"""Of GPT-2 small, 8 texts of 1,024 tokens, fp32, Adam: the peak, the longest texts on cards of 12,
+"""GPT-2 small, 8 texts of 1,024 tokens, fp32, Adam: the peak, the longest texts on cards of 12,
 24 and 80 GB, attention's matrices, logits with probabilities, and the other maps."""
 
 

@@ -138,7 +138,7 @@ def test_accumulated_parts_are_those_of_the_plain_loss():
 @pytest.mark.measures
 @pytest.mark.parametrize("parts", [2, 5])
 def test_a_frozen_output_layer_has_chunks_too(parts):
-    """Of that layer, backward computes the gradient of the input alone."""
+    """Backward of that layer computes the gradient of the input alone."""
     net = memlab.freeze(NETWORKS["tokens"], "scores")
     before = memlab.training_step(net, "adam")
     after = memlab.chunked_loss(before, parts)

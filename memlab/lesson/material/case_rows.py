@@ -55,7 +55,8 @@ def text_of(key: str, **values: object) -> str:
 
 
 class Rewrite(Protocol):
-    """What makes the step of a row of the plain step, and the line of code that does it."""
+    """Technique of a row: it makes the step of the row from the plain step, and says its line of
+    code."""
 
     def __call__(self, step: Step) -> Step: ...
     def line(self) -> str: ...

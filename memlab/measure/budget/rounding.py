@@ -129,7 +129,7 @@ def _text() -> Network:
 
 _NETWORKS: dict[str, Callable[[], Network]] = {IMAGES: _images, TEXT: _text}
 ROWS = ((IMAGES, Switch.HALF), (TEXT, Switch.HALF), (TEXT, Switch.EIGHT), (TEXT, PARTS))
-"""What is measured: each network with the techniques that round it."""
+"""Networks, each with a technique that rounds its results: a row is measured for every pair."""
 
 
 def main() -> None:

@@ -83,7 +83,7 @@ class FineTuningPageInputs:
 
     @property
     def maps_note(self) -> str:
-        """What the maps are of."""
+        """Note on the texts whose maps are drawn."""
         study = self.study
         key = "maps_note" if study.batch > 1 else "maps_note_one"
         return text_of(key, batch=f"{study.batch:,}", length=f"{study.length:,}")

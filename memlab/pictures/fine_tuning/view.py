@@ -39,7 +39,7 @@ class FineTuningMemory(SteadyView[FineTuning]):
     positional = ("network", "batch", "length")
     picture_keys = KEYS
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"surprise": {"length": 256, "batch": 1}}
-    """Where the maps are few, the model state is nearly all."""
+    """Few maps, so that the model state is nearly all."""
 
     network = Select(PLANNED, doc="a language model that memlab plans: "
                      f"{', '.join(PLANNED)}", default="gpt2", code="plain")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What may be chosen on a board, and the step of it."""
+"""Choices of a board, and the step of each."""
 
 from __future__ import annotations
 

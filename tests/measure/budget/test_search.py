@@ -58,7 +58,7 @@ def test_a_budget_below_the_least_peak_is_refused_with_that_peak(name: str) -> N
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("seed", range(12))
 def test_windows_add_up_to_plan_and_clock(number: int, seed: int) -> None:
-    """Of drawn choices of the two levels that are searched exactly."""
+    """Drawn choices of the two levels that are searched exactly agree with plan and clock."""
     read = search_of(number)
     choice = drawn_choice(read.board, (number, seed))
     windows = read.windows((choice.switches, choice.parts))
