@@ -35,6 +35,6 @@ def _searching(number: int) -> Callable[[int], object]:
 
 def _pressing(number: int) -> Callable[[int], object]:
     board = Board(level(number))
-    start = board.read("half place " + "".join("K" for _ in board.blocks))
+    start = board.read("half place")
     board.rated(start)
     return lambda turn: board.rated(start.with_block(turn, BlockState.AGAIN))

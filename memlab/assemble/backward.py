@@ -81,14 +81,17 @@ class _BackwardWalk:
         its inputs."""
         build, row, flops = self.build, node.row, node.flops
         trained = build.trained(node)
-        passes_on = not build.learning.isdisjoint(node.inputs)
+        computed = node.inputs[1:] if row.passes is Passes.FIRST else node.inputs
+        passes_on = not build.learning.isdisjoint(computed)
+        if not (trained or passes_on):
+            return
         names = (*row.keeps, *(row.to_learn if trained else ()))
         reads = reads | self.kept(node, (*names, *(row.to_pass_on if passes_on else ())))
         writes, updates, cost = _Slots(), _Slots(), Size()
         if trained:
             cost = flops.weights + self.place_weights(trained, writes, updates)
         parts: _Parts = []
-        if len(node.inputs) > 1:
+        if passes_on and len(node.inputs) > 1:
             cost += flops.input + self.place_each(node, reads, writes, updates, parts)
         elif passes_on:
             cost += flops.input + self.place(node.inputs[0], node, reads, writes, updates)
@@ -104,7 +107,7 @@ class _BackwardWalk:
             cost,
             fills=bool(trained) + passes_on,
             traits=row.backward_traits,
-            holds=self.held(node, reads),
+            holds=self.saved_by_autograd(node, reads),
         )
         for source, part in parts:
             self.accumulate(source, node, part)
@@ -121,7 +124,7 @@ class _BackwardWalk:
         }
         return chosen._replace(workspace={**chosen.workspace, **room})
 
-    def held(self, node: Node, reads: _Slots) -> Operands:
+    def saved_by_autograd(self, node: Node, reads: _Slots) -> Operands:
         """Return what PyTorch's autograd would keep of a node until its backward, and backward
         does not read."""
         saved = self.kept(node, node.row.autograd) if self.build.autograd else NONE

@@ -15,17 +15,17 @@ from memlab.step.op import Operands
 from memlab.step.tensor import Tensor
 
 BASE = "an 8-bit base"
-"""Name of it in a sentence."""
+"""Name of the 8-bit base in a message."""
 SCALES = "scales"
 """Operand of a linear layer whose weight is in 8 bits: a scale for each row."""
 
 
-def small_weights(network: Network) -> frozenset[str]:
+def layers_in_eight_bits(network: Network) -> frozenset[str]:
     """Return the names of the layers whose weights an 8-bit base stores in 8 bits: those of frozen
     linear layers, which no layer of another kind shares."""
     users: dict[str, list[Node]] = {}
     for node in network.nodes:
-        users.setdefault(node.shares or node.name, []).append(node)
+        users.setdefault(node.owner, []).append(node)
     return frozenset(
         name
         for name in network.frozen

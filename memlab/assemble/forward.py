@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memlab.assemble.eight_bit_base import BASE, in_eight_bits, small_weights
+from memlab.assemble.eight_bit_base import BASE, in_eight_bits, layers_in_eight_bits
 from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
 from memlab.layers import algorithms
@@ -53,11 +53,13 @@ class Build:
         self.maps[INPUT] = self._input()
         self.parameters: dict[str, Operands] = {}
         """Those that every node uses; they may belong to another node."""
-        self.small = small_weights(self.network) if self.eight_bit_base else frozenset()
+        self.eight_bit_layers = (
+            layers_in_eight_bits(self.network) if self.eight_bit_base else frozenset()
+        )
         """Names of the layers whose weights are stored in 8 bits."""
         for node in self.network.nodes:
             own = self._owned(node, node.parameters, Role.PARAMETER)
-            if node.name in self.small:
+            if node.name in self.eight_bit_layers:
                 own = in_eight_bits(own)
             self.parameters[node.name] = self.parameters.get(node.shares) or own
         self.learning = self._learning() if self.training else frozenset()
@@ -197,11 +199,13 @@ class Build:
         shapes = node.shape, *node.input_shapes
         name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
         chosen = made(name, buffers, backward, node.name, self.format, self.threads)
-        return self._with_wide_weight(node, chosen, backward) if self.is_small(node) else chosen
+        if self.has_eight_bit_weight(node):
+            return self._with_wide_weight(node, chosen, backward)
+        return chosen
 
-    def is_small(self, node: Node) -> bool:
+    def has_eight_bit_weight(self, node: Node) -> bool:
         """Return whether the weight that a layer uses is stored in 8 bits."""
-        return (node.shares or node.name) in self.small
+        return node.owner in self.eight_bit_layers
 
     def _with_wide_weight(self, node: Node, chosen: KernelChoice, backward: bool) -> KernelChoice:
         """Return a choice with room for the weight in the format of the step, which is what an
@@ -241,7 +245,7 @@ class Build:
         attributes = self._attributes.get(node.name)
         if attributes is None:
             attributes = {"layer": node.layer, "draw": node.name}
-            if self.is_small(node):
+            if self.has_eight_bit_weight(node):
                 attributes[PLANNED] = BASE
             self._attributes[node.name] = attributes
         self.ops.append(
@@ -281,7 +285,7 @@ class Build:
             return []
         owners = sum(bool(node.parameters) for node in self.network.nodes)
         kept = ["kept as by PyTorch's autograd"] if self.autograd else []
-        base = ["8-bit base (planned, not run)"] if self.small else []
+        base = ["8-bit base (planned, not run)"] if self.eight_bit_layers else []
         return [f"{frozen} of {owners} layers frozen", *kept, *base]
 
 

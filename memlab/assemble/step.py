@@ -64,7 +64,7 @@ def training_step(
         network, format, algorithm, threads, training=True, autograd=autograd,
         eight_bit_base=eight_bit_base,
     )  # fmt: skip
-    if eight_bit_base and not build.small:
+    if eight_bit_base and not build.eight_bit_layers:
         raise InputError(
             f"an 8-bit base is made of frozen linear layers, and {network.name!r} has none; try "
             "memlab.lora(network)."

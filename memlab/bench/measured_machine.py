@@ -21,6 +21,7 @@ from memlab.assemble.step import training_step
 from memlab.clocks import measured_rates, roofline
 from memlab.kernels import registry
 from memlab.layers.algorithms import DEFAULT, on
+from memlab.layers.convolution import image_of
 from memlab.measure.processor import Way, blas, freed_memory_kept, limited, set_apart
 from memlab.measure.processor import timed as timed_in_turns
 from memlab.measure.timing import BenchmarkLine, Result, machine
@@ -186,7 +187,7 @@ class MachineFigures:
         if op.algorithm:
             y = op.reads["dy"] if "dy" in op.reads else op.writes["y"]
             places = prod(extent for _, extent in y.axes[2:])
-            key = roofline.describe(op.attributes["layer"], op.reads["x"].axes[1][1], places)
+            key = roofline.describe(op.attributes["layer"], image_of(op).axes[1][1], places)
             half = "backward" if op.kind.endswith(".backward") else "forward"
             reached = float(f"{computed / seconds / self.flops:.3g}")
             self.shares.setdefault(key, {}).setdefault(op.algorithm, {}).setdefault(half, reached)

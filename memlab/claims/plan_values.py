@@ -114,7 +114,7 @@ def gradient_copies(network: str, batch: int) -> int:
     return sum(size.at(batch) for size in sizes) // formats.find("fp32").nbytes(net.parameters)
 
 
-def held(step: Step, *roles: Role | str) -> int:
+def model_state_bytes(step: Step, *roles: Role | str) -> int:
     """Return the bytes that a step holds for the given roles, or for parameters, gradients and
     optimizer state (F2)."""
     there = step.keep("gradients").live_out
@@ -125,7 +125,7 @@ def per_parameter(step: Step, *roles: Role | str) -> float:
     """Return the bytes that a step holds per learned value, for the given roles or for parameters,
     gradients and optimizer state (F1, F3)."""
     learned = sum(prod(t.shape(1)) for t in step.live_out if t.role is Role.PARAMETER)
-    return held(step, *roles) / learned
+    return model_state_bytes(step, *roles) / learned
 
 
 def values_per_parameter(network: str, layer: str) -> float:

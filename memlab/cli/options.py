@@ -161,7 +161,7 @@ def _partly_frozen(network: Network, options: Options) -> Network:
         raise InputError("--lora freezes all layers; leave out --freeze or --lora.")
     if options.lora is not None:
         return memlab.lora(network, count("rank", options.lora))
-    return network if options.freeze is None else memlab.freeze(network, *options.freeze.split(","))
+    return network if options.freeze is None else memlab.freeze(network, *_names(options.freeze))
 
 
 def _step(network: Network, options: Options) -> Step:
@@ -297,8 +297,12 @@ def _read(argument: Argument, text: str) -> Any:
     if argument.values is ArgumentKind.COUNT:
         return count(argument.name, text)
     if argument.values is ArgumentKind.NAMES:
-        return [name.strip() for name in text.split(",")]
+        return _names(text)
     return units.parse(text) if argument.values is ArgumentKind.BYTES else text
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def _missing(row: Technique, value: str, argument: Argument) -> InputError:

@@ -145,6 +145,11 @@ class Node:
     shares: str = ""
 
     @property
+    def owner(self) -> str:
+        """Name of the layer whose parameters it uses: its own, or the one it shares them with."""
+        return self.shares or self.name
+
+    @property
     def kind(self) -> str:
         """Name of the kind of its layer."""
         return self.layer.kind

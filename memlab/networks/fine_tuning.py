@@ -36,7 +36,7 @@ def freeze(network: Network, *layers: str) -> Network:
         InputError: no network, no name, or one that no layer with parameters has.
     """
     _check(network, "freeze")
-    owners = {node.name: node.shares or node.name for node in network.nodes
+    owners = {node.name: node.owner for node in network.nodes
               if node.parameters or node.shares}  # fmt: skip
     chosen = _matching(owners, layers, f"layer with parameters of {network.name!r}")
     return replace(network, frozen=network.frozen | {owners[name] for name in chosen})

@@ -106,7 +106,7 @@ class Network:
 
     def is_frozen(self, node: Node) -> bool:
         """Return whether the parameters that a layer uses do not learn."""
-        return (node.shares or node.name) in self.frozen
+        return node.owner in self.frozen
 
     @cached_property
     def stages(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Sizes of published language models: parameters, and the cache of keys and values that they fill.
 
-Who writes a text token by token keeps, for each token that was read, a key and a value of every
-head of keys and values in every layer. Where several heads of queries share one of these (grouped
+A model that writes a text token by token keeps a key and a value of every head of keys and values
+in every layer, for each token so far. Where several heads of queries share one of these (grouped
 heads, Ainslie et al. 2023), the cache is smaller by that factor.
 
 The figures of a model follow from its published configuration by formula. Models with the layers of
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memlab import lesson_folders, units
-from memlab.errors import InputError, one_option, whole_number
+from memlab.errors import InputError, known, one_option, whole_number
 from memlab.formats import FORMATS, STORED, Format
 from memlab.networks import zoo
 from memlab.networks.graph import Network
@@ -209,7 +209,7 @@ def find(name: str) -> LanguageModel:
 
 
 def _format(name: str) -> Format:
-    return one_option("format", name, {stored: FORMATS[stored] for stored in STORED})
+    return FORMATS[known("format", name, STORED)]
 
 
 def _models() -> Iterator[LanguageModel]:

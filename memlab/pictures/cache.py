@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from memlab import hardware, strings, units
 from memlab.formats import FORMATS
 from memlab.networks.language_models import MODELS, LanguageModel, find, shared_heads
+from memlab.pictures.draw.bars import next_row
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import (
@@ -38,7 +39,7 @@ from memlab.pictures.length.axis import FIRST, LAST
 from memlab.pictures.length.view import CARDS
 from memlab.pictures.live.setting import Checkbox, Select, Setting, State, asking, frame_height
 from memlab.pictures.live.view import PageState, View, maker
-from memlab.pictures.values.number_text import three_digits, unit_of
+from memlab.pictures.values.number_text import round_bytes, three_digits
 from memlab.pictures.values.study import Study
 from memlab.step.tensor import Role
 
@@ -266,8 +267,8 @@ class CachedText(View[TextCache]):
                            amount=units.exact(rows.cache(count)))  # fmt: skip
         if now.asked:
             return text_of("title.asked").replace("*", "")
-        found = [rows.said(count) for count in TEXTS]
-        return f"{rows.finding(self.before(scene)).replace('*', '')}. {'. '.join(found)}."
+        passed = [rows.said(count) for count in TEXTS]
+        return f"{rows.finding(self.before(scene)).replace('*', '')}. {'. '.join(passed)}."
 
     def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
@@ -280,10 +281,10 @@ class CachedText(View[TextCache]):
         if value == "KeyG":
             counts = shared_heads(find(now.network))
             at = counts.index(now.kv_heads) + 1
-            return self.changed(now, kv_heads=counts[at % len(counts)])
+            return self.by_key(now, kv_heads=counts[at % len(counts)])
         if value in ("ArrowUp", "ArrowDown", "Escape"):
-            return now.replace(chosen=_texts_after(now.chosen, value))
-        return self.changed(now, length=axis.length_after(now.length, str(value)))
+            return now.replace(chosen=next_row([*map(str, TEXTS)], now.chosen, value))
+        return self.by_key(now, length=axis.length_after(now.length, str(value)))
 
     def before(self, scene: PageState) -> TextCache | None:
         """Return the study of the state before at the length of now, where that has other heads of
@@ -292,7 +293,7 @@ class CachedText(View[TextCache]):
         if old is None or now.asked or now.kv_heads == old.kv_heads:
             return None
         same = (old.network, old.format) == (now.network, now.format)
-        return self.study(old.replace(length=now.length)) if same else None
+        return self.rows_of(old.replace(length=now.length)) if same else None
 
     def compose(self, scene: PageState) -> Page:
         now = scene.now
@@ -304,32 +305,12 @@ class CachedText(View[TextCache]):
 cache = maker(CachedText)
 
 
-def _texts_after(here: str, key: str) -> str:
-    """Return the number of texts that a key leads to, from the fewest down."""
-    counts = [str(count) for count in TEXTS]
-    if key == "Escape":
-        return ""
-    if here not in counts:
-        return counts[0]
-    at = counts.index(here) + (1 if key == "ArrowDown" else -1)
-    return counts[min(max(at, 0), len(counts) - 1)]
-
-
 # -- the page --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class CachePageInputs:
-    """Everything that the picture depends on. ``before`` is the study with other heads of keys and
-    values, if these have changed; with ``asked`` the answer is hidden."""
-
-    study: TextCache
-    before: TextCache | None
-    width: float
-    height: float
-    chosen: str = ""
-    numbers: bool = False
-    asked: bool = False
+class CachePageInputs(axis.LengthPicture[TextCache]):
+    """Everything that the picture depends on; the study before has other heads of keys and
+    values."""
 
     @property
     def scale(self) -> LogScale:
@@ -340,7 +321,7 @@ class CachePageInputs:
         ends = published.cache(1), widest.cache(max(TEXTS)), published.parameters
         low, high = 0.8 * min(ends), 1.3 * max(ends)
         powers = range(ceil(log10(low)), floor(log10(high)) + 1)
-        return LogScale(low, high, 10, _round_bytes,
+        return LogScale(low, high, 10, round_bytes,
                         tuple(10.0**power for power in powers))  # fmt: skip
 
     def page(self, says: str) -> Page:
@@ -375,19 +356,13 @@ class CachePageInputs:
         return self.chosen not in ("", str(count))
 
 
-def _round_bytes(nbytes: float) -> str:
-    """Return a power of ten of bytes in words: ``'10 GB'``."""
-    unit = unit_of(int(nbytes))
-    return f"{nbytes / units.UNITS[unit]:g} {unit}"
-
-
 # -- lines over the length -------------------------------------------------------------------------
 
 
 def _lines(shown: CachePageInputs) -> Chart:
     """Return the chart: a line for each number of texts, and the parameters."""
     marks: list[Mark] = [
-        *_axis(shown.scale.first),
+        *axis.foot(float, shown.scale.first, text_of("axis"), BELOW - 4),
         *_curves(shown),
         Rule(y=shown.study.parameters, look="grid", crossed=True),
         Line([(FIRST, shown.study.parameters), (LAST, shown.study.parameters)], PARAMETERS,
@@ -446,18 +421,12 @@ def _curves(shown: CachePageInputs) -> Iterator[Mark]:
         yield ChartText(x, y, texts_name(count), 12, dx=8, dy=4)
 
 
-def _axis(low: float) -> Iterator[Mark]:
-    """Yield marks for the axis of lengths: a mark at each doubling, and its ends."""
-    yield from axis.foot(FIRST, LAST, low, text_of("axis"), BELOW - 4)
-    for length in axis.doublings():
-        yield Rule(x=length, span=(low, low), look="rule", below=5, crossed=True)
-
-
 def _crossings(shown: CachePageInputs) -> Iterator[Mark]:
     """Yield marks where the cache passes the parameters: a dot, a line down, and the tokens."""
     study, before, low = shown.study, shown.before, shown.scale.first
-    for count in before.seen if before else ():
-        yield Points([(before.passes(count), before.parameters)], "hollow", 9)  # type: ignore[union-attr]  # it is there
+    if before:
+        for count in before.seen:
+            yield Points([(before.passes(count), before.parameters)], "hollow", 9)
     for count in study.seen:
         x = study.passes(count)
         yield Rule(x=x, span=(low, study.parameters), look="rule", below=28, crossed=True)
@@ -477,7 +446,7 @@ def _parameter_name(shown: CachePageInputs) -> Label:
     """Return the name of the parameters, beside their line where there is room."""
     y = shown.study.parameters
     places = [(x, y, anchor, dx, dy) for x, anchor, dx in
-              ((FIRST, "start", 6.0), (LAST, "end", -6.0), (1448.0, "middle", 0.0))
+              ((FIRST, "start", 6.0), (LAST, "end", -6.0), ((FIRST * LAST) ** 0.5, "middle", 0.0))
               for dy in (-9.0, 18.0)]  # fmt: skip
     return Label(text_of("parameter"), places, 12, bold=True, chip=True, kept=True)
 
@@ -500,7 +469,7 @@ def _bars(shown: CachePageInputs) -> Chart:
              for count in TEXTS]  # fmt: skip
     for row, (name, nbytes, role, count) in enumerate(rows):
         old = before and (before.cache(count) if count else before.parameters)
-        marks += _bar(shown, row, name, nbytes, end)
+        marks += _bar_words(row, name, nbytes, end)
         send = ("choose", str(count)) if count else None
         marks.append(Rect(0, min(nbytes, end), row + 0.4, row + 1, PAINTS[role], thick=THICK,
                           fact=Fact(name, nbytes=nbytes), send=send))  # fmt: skip
@@ -515,7 +484,7 @@ def _bars(shown: CachePageInputs) -> Chart:
                  above=26, told=told)  # fmt: skip
 
 
-def _bar(shown: CachePageInputs, row: int, name: str, nbytes: int, end: int) -> Iterator[ChartText]:
+def _bar_words(row: int, name: str, nbytes: int, end: int) -> Iterator[ChartText]:
     """Yield the name and the amount above a bar."""
     yield ChartText(0, row + 0.4, name, 12, dy=-2)
     yield ChartText(end, row + 0.4, three_digits(nbytes), 12, "end", dy=-2, bold=True)

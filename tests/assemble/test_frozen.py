@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -435,3 +436,31 @@ def test_the_figures_of_gpt2() -> None:
     kept = 12 * 8 * 1024 * 2 * 16 * 4  # A x
     maps = [ledger.roles(8)[Role.FEATURE_MAP] for ledger in (full, lora)]
     assert maps[0] - maps[1] == gone - kept + values + statistics
+
+
+def test_an_adapter_of_which_one_half_learns_computes_that_half_alone() -> None:
+    adapted = memlab.lora(memlab.zoo.gpt_small(64, layers=1), 4)
+    whole, half = (_of_b(net) for net in (adapted, memlab.freeze(adapted, "*.A")))
+    assert {*whole.writes} == {"dweight", "dx1"}
+    assert {*half.writes} == {"dweight"}
+    layer = adapted.by_name["1.qkv.B"]
+    assert half.flops == layer.flops.weights
+    assert whole.flops.per_sample == half.flops.per_sample + layer.flops.input.per_sample
+
+
+def _of_b(network: Network) -> Op:
+    """Return the backward operation of the second half of the first adapter."""
+    step = memlab.training_step(network, "adam")
+    return next(op for op in step.ops if op.name == "backward of 1.qkv.B")
+
+
+def test_no_operation_computes_what_nobody_reads() -> None:
+    """Where the base alone learns, backward hands the gradient on through its frozen adapter."""
+    adapted = memlab.lora(memlab.zoo.gpt_small(64, layers=1), 4)
+    owners = frozenset(node.name for node in adapted.nodes if node.parameters)
+    step = memlab.training_step(replace(adapted, frozen=owners - {"1.qkv"}), "adam")
+    assert all(op.writes or op.updates for op in step.ops)
+    assert not any(op.name == "backward of 1.qkv.B" for op in step.ops)
+    run = memlab.run(step.keep("gradients"), 2)
+    assert run.residual == 0
+    assert {*run.gradients} == {"gradient of 1.qkv.weight", "gradient of 1.qkv.bias"}

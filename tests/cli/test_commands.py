@@ -41,7 +41,7 @@ OPTIONS = [
     ["vgg16", "--precision", "mixed fp16", "--optimizer", "adam"],
     ["resnet50", "--precision", "bf16", "--batch", "2"],
     ["vgg16", "--in-place", "--batch", "2"],
-    ["vgg16", "--freeze", "conv*,fc6", "--batch", "2"],
+    ["vgg16", "--freeze", "conv*, fc6", "--batch", "2"],
     ["gpt_small", "--lora", "4", "--optimizer", "adam", "--batch", "2"],
     ["mnist_cnn", "--recompute", "every", "--recompute-k", "2", "--batch", "5"],
     ["resnet50", "--recompute", "chain", "--budget", "1GB", "--in-place", "--batch", "8"],
@@ -54,7 +54,7 @@ def planned(options):
     sizes = {name: int(words[f"--{name}"]) for name in ("image", "classes") if f"--{name}" in words}
     network = memlab.zoo.build(options[0], **sizes, variant=words.get("--variant"))
     if "--freeze" in words:
-        network = memlab.freeze(network, *words["--freeze"].split(","))
+        network = memlab.freeze(network, *words["--freeze"].split(", "))
     if "--lora" in words:
         network = memlab.lora(network, int(words["--lora"]))
     if "--inference" in options:

@@ -67,8 +67,9 @@ def test_without_matrices_a_text_twice_as_long_takes_at_most_twice_as_much(
 def test_adapters_save_what_does_not_learn_and_what_only_learning_reads() -> None:
     """A norm and a GELU of each layer go, and the last norm; values between A and B are added."""
     told = truth("13.lora")
-    whole, adapted = (memlab.plan(memlab.training_step(network, "adam"))
-                      for network in lesson_13.tuned("gpt2", 1024, 16))  # fmt: skip
+    network = memlab.zoo.gpt2(1024, attention="fused")
+    whole, adapted = (memlab.plan(memlab.training_step(learner, "adam"))
+                      for learner in (network, memlab.lora(network, 16)))  # fmt: skip
     assert told.value == Fraction(whole.peak(TEXTS), adapted.peak(TEXTS))
     before, after = whole.roles(TEXTS), adapted.roles(TEXTS)
     learning = LAYERS * 2 * 2 * HEADS * HEAD_SIZE * 16

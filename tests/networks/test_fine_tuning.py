@@ -40,7 +40,7 @@ def test_values_that_learn_are_counted_once() -> None:
     frozen = memlab.freeze(GPT, "embedding", "positions")
     assert frozen.parameters == GPT.parameters == GPT.learning
     assert frozen.learning == GPT.parameters - (1024 + 256) * 256
-    assert "(4,738,560 of them learn)" not in repr(GPT)
+    assert "learn" not in repr(GPT)
     assert f"({frozen.learning:,} of them learn)" in repr(frozen)
     assert "frozen" in frozen.table()
     assert "frozen" not in GPT.table()

@@ -544,7 +544,7 @@ for _name, _make in MAPS.items():
     case("addresses", _name)(_make)
 
 
-# -- the waves of recomputation -------------------------------------------------------------------
+# -- the board of the budget ----------------------------------------------------------------------
 
 
 def _submitted(level: int, choice: str, seed: int = 0, **given: Any) -> BudgetBoard:
@@ -554,13 +554,7 @@ def _submitted(level: int, choice: str, seed: int = 0, **given: Any) -> BudgetBo
     return view
 
 
-@case("budget", "by default")
-def _budget() -> Any:
-    return views.budget()
-
-
-@case("budget", "trying")
-def _budget_trying() -> Any:
+def _trying() -> BudgetBoard:
     view = views.budget()
     for line in ("half KKK-KKKK-KKKKKK-KKK", "half AAA-AAAA-AAAAAA-AAA"):
         view.choice = line
@@ -568,13 +562,20 @@ def _budget_trying() -> Any:
     return view
 
 
-CASES["budget"] |= {
+BOARDS: dict[str, Callable[[], BudgetBoard]] = {
+    "by default": lambda: views.budget(),
+    "trying": _trying,
     "submitted": lambda: _submitted(1, "half place AAA-AAAA-AKKKKK-KHK"),
     "the optimum": lambda: _submitted(1, "half cheap place AAK-AAKK-AKKKKK-KHK"),
     "a text": lambda: _submitted(2, "half eight place parts=2 AAAAAK"),
     "the whole card": lambda: _submitted(1, "half cheap KKK-KKKK-KKKKKK-KKK", budget="12 GB"),
     "drawn, cut": lambda: _submitted(3, "half cheap place " + 33 * "A", 1),
 }
+for _name, _board in BOARDS.items():
+    case("budget", _name)(_board)
+
+
+# -- the waves of recomputation -------------------------------------------------------------------
 
 
 @case("recompute", "a U, all numbers")

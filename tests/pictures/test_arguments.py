@@ -37,6 +37,8 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "offload": lambda: views.offload("mnist_cnn", 8),
     "length": lambda: views.length("gpt_small"),
     "cache": lambda: views.cache(),
+    "fine_tuning": lambda: views.fine_tuning("gpt_small", 2, 128),
+    "budget": lambda: views.budget(2),
     "idle": lambda: views.idle("mnist_cnn", 8),
     "remedies": lambda: views.remedies("mnist_cnn", 8, budget="5 MB"),
     "reuse": lambda: views.reuse("mnist_cnn", 8),
@@ -151,7 +153,8 @@ VALUES: tuple[Any, ...] = (
     {}, {"a": 1}, (1,), object(),
 )  # fmt: skip
 EVENTS = (
-    "width", "key", "choose", "operation", "at", "column", "pixels-0", "pixels-", "pixels-x",
+    "width", "key", "choose", "block", "operation", "at", "column", "pixels-0", "pixels-",
+    "pixels-x",
     "places-99", "places-1", "put", "unknown", "", "start", "__class__",
 )  # fmt: skip
 

@@ -161,12 +161,21 @@ def test_another_budget_has_its_own_optimum_and_hides_the_last_answer() -> None:
     assert view.budget == 6 * 10**9
 
 
+def test_a_budget_is_at_least_a_byte_and_may_be_very_large() -> None:
+    view = board(BEST)
+    with pytest.raises(InputError, match="budget"):
+        view.budget = 0
+    view.budget = 3 * 10**15
+    assert "3000 TB" in view.text()
+    assert view.fits
+
+
 def test_a_better_submission_becomes_the_best_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that is cut has found the plain 16 bits in place of the best choice."""
     cut = search_of(2)
     best = cut.within(180 * 10**6)
     slow = cut.board.rated(cut.board.read(FITS))
-    poor = type(best)(slow, best.rated.seconds * 0.9, False, best.planned)
+    poor = type(best)(slow, best.rated.seconds * 0.9, False)
     monkeypatch.setattr(cut, "within", lambda budget: poor)
     view = board(BEST)
     view.submit()

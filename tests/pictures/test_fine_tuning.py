@@ -127,6 +127,14 @@ def drawn_bars(view: Any, name: str) -> list[CellBar]:
     return [mark for mark in marks_of(view, name) if isinstance(mark, CellBar)]
 
 
+def test_matrices_are_told_by_their_axes() -> None:
+    """At 256 tokens, fc1 and GELU of GPT-2 have as many bytes as a matrix of attention."""
+    maps = views.fine_tuning("gpt2", 1, 256, fused=False).rows.maps
+    matrices = [map_.name for map_ in maps if map_.part == "matrices"]
+    assert matrices == ["softmax", "softmax.drop"]
+    assert len({map_.nbytes for map_ in maps if map_.name in (*matrices, "fc1", "gelu")}) == 1
+
+
 def test_bars_are_as_long_as_their_bytes() -> None:
     view = views.fine_tuning("gpt_small", batch=4, length=512)
     bars = drawn_bars(view, "Model state")

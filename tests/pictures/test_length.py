@@ -309,6 +309,12 @@ def test_keys_change_nothing_that_has_no_control() -> None:
     assert (view.fused, view.chunks) == (True, 1)
     send(view, ("key", "KeyN"), ("key", "PageUp"))
     assert (view.numbers, view.length) == (True, 2048)
+    view = views.length("gpt2", only=("batch",))
+    send(view, ("key", "PageUp"), ("key", "KeyP"))
+    assert view.length == 1024
+    cache = views.cache("gpt2", only=("length",))
+    send(cache, ("key", "KeyG"))
+    assert cache.kv_heads == 12
 
 
 def test_the_slider_stops_eight_times_for_each_doubling() -> None:

@@ -34,7 +34,6 @@ from memlab.lesson.material.case_rows import (
 from memlab.lesson.misconceptions import Mistake, rounded
 from memlab.measure.budget.board import Switch
 from memlab.measure.budget.levels import search_of
-from memlab.measure.budget.search import least_peak
 from memlab.pictures.values.number_text import percent, three_digits
 from memlab.step.tensor import Role
 from memlab.techniques.in_place import in_place
@@ -75,11 +74,22 @@ def _words(lesson: str) -> Numbers:
     own, before = _rows(lesson)
     return {
         **(_moved() if lesson == "04" else {}),
-        **{key: f"{10 * round(IMAGES * times / 10):,}" for key, times in _TIMES_THE_IMAGES.items()},
+        **(_batches() if lesson == "11" else {}),
         "images": IMAGES, "half": IMAGES // HALVES, "lanes": LANES, "card": CARDS[0],
         "machine": machine_name(), "link": link_rate(), "before": three_digits(before.peak),
         "space": three_digits(own.workspace),
     }  # fmt: skip
+
+
+_TIMES_THE_IMAGES = {"same": 1.0, "few": 1.2, "twice": 2.1, "four": 4.1}
+"""Options of 11.case: the images on the whole card over those on half of it."""
+
+
+def _batches() -> Mapping[str, str]:
+    """Return the images that options of 11.case name, in round numbers."""
+    return {
+        option: f"{round(IMAGES * times, -1):,.0f}" for option, times in _TIMES_THE_IMAGES.items()
+    }
 
 
 @cache
@@ -251,9 +261,6 @@ def moved_away(n: Numbers) -> Truth:
     return _times("09", *causes)
 
 
-_TIMES_THE_IMAGES = {"same": 1.0, "few": 1.2, "twice": 2.1, "four": 4.1}
-
-
 @case_card("11.case", AnswerKind.CHOICE, options=tuple(_TIMES_THE_IMAGES), seconds=8,
            gives=("twice the images", "twice as many images"))  # fmt: skip
 def together(n: Numbers) -> Truth:
@@ -262,15 +269,9 @@ def together(n: Numbers) -> Truth:
     fits = row("11").fits(CARDS[0])
     return _choice(
         "11", _nearest(_TIMES_THE_IMAGES, fits / IMAGES), fits=fits, images=IMAGES,
-        plain_fits=row("02").fits(CARDS[0]), least=three_digits(_least_in_32_bits()),
+        plain_fits=row("02").fits(CARDS[0]),
+        least=three_digits(search_of(LEVEL).smallest(without=Switch.HALF)),
     )  # fmt: skip
-
-
-def _least_in_32_bits() -> int:
-    """Return the fewest bytes of a choice on the board that leaves every value in fp32."""
-    search = search_of(LEVEL)
-    exact = (one for one in search.combinations if Switch.HALF not in one[0])
-    return min(least_peak(search.windows(combination)) for combination in exact)
 
 
 _TIMES = {"slower": "twice", "same": "same", "faster": "half"}

@@ -6,7 +6,7 @@ Exercises: two techniques one after the other, and the cheapest pair for a budge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from random import Random
@@ -205,12 +205,10 @@ def _compared(after: int, before: int, peak: int) -> str:
 
 
 def _draw_time(chance: Random) -> Numbers:
-    return chance.choice(tuple(
-        {"network": network, "batch": batch}
-        for network, batch in (("resnet101", 128), ("resnet34", 256), ("resnet34", 64),
-                               ("vit_s", 128), ("vit_s", 256), ("gpt_small", 64),
-                               ("googlenet", 64))
-    ))  # fmt: skip
+    network, batch = chance.choice((("resnet101", 128), ("resnet34", 256), ("resnet34", 64),
+                                    ("vit_s", 128), ("vit_s", 256), ("gpt_small", 64),
+                                    ("googlenet", 64)))  # fmt: skip
+    return {"network": network, "batch": batch}
 
 
 def _time_words(n: Numbers) -> Numbers:
@@ -463,5 +461,5 @@ def _score(given: Any, a: Arguments) -> int:
       edge=lambda a: len(fitting(a)) == 1)  # fmt: skip
 def cheapest_pair(peak: list[list[int | None]], time: list[list[int | None]], budget: int) -> int:
     """Nanoseconds of the fastest step that fits under two techniques."""
-    a: Mapping[str, Any] = {"peak": peak, "time": time, "budget": budget}
-    return _least_time(dict(a), fitting(dict(a)))
+    a: Arguments = {"peak": peak, "time": time, "budget": budget}
+    return _least_time(a, fitting(a))

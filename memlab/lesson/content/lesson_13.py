@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from math import isqrt
 from random import Random
 
 from memlab.assemble.step import training_step
-from memlab.claims import held, per_parameter
+from memlab.claims import model_state_bytes, per_parameter
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
@@ -21,16 +20,15 @@ from memlab.lesson.content.shared_truths import planned, step_of
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Mistake
 from memlab.networks import language_models, zoo
-from memlab.networks.fine_tuning import lora
 from memlab.networks.graph import Network
 from memlab.networks.language_models import LanguageModel
-from memlab.networks.zoo.transformers import Attention
+from memlab.pictures.fine_tuning.ways import FULL, LORA, TuningRecipe
+from memlab.pictures.length.growth import MATRICES, TrainingRecipe
+from memlab.pictures.length.text_length import law_of
 from memlab.pictures.values.number_text import three_digits
-from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.chunked_loss import chunked_loss
 
-MATRICES = ".softmax"
+KEPT_MATRICES = ".softmax"
 """In the names of the matrices that attention keeps: its probabilities, and these after dropout."""
 
 # -- what earlier lessons said --------------------------------------------------------------------
@@ -53,31 +51,23 @@ def reads(n: Numbers) -> Truth:
        gives=("16 B for each parameter", "16 bytes"))  # fmt: skip
 def state(n: Numbers) -> Truth:
     """Answer of 13.state: bytes of the model state for each parameter, with Adam in fp32 (F1)."""
-    held = per_parameter(step_of(zoo.build(n["network"]), "adam"))
-    return Truth({4: "four", 8: "eight", 16: "sixteen"}[round(held)])
+    nbytes = per_parameter(step_of(zoo.build(n["network"]), "adam"))
+    return Truth({4: "four", 8: "eight", 16: "sixteen"}[round(nbytes)])
 
 
 # -- twice the text -------------------------------------------------------------------------------
 
 
-def _step(n: Numbers, times: int = 1, attention: Attention = "matrix") -> Step:
-    """Training step of the model on texts that are ``times`` as long as those of a question."""
-    network = language_models.find(n["network"]).network(times * n["length"], attention)
-    return training_step(network, "adam")
-
-
-@cache
 def _peak(network: str, length: int, batch: int) -> tuple[int, int]:
     """Bytes of the peak, and of the matrices of attention in it."""
-    ledger = plan(_step({"network": network, "length": length}))
-    peak = ledger.peak_at(batch)
-    return peak.nbytes, matrices_at(ledger, batch, peak.index)
+    peak = TrainingRecipe(language_models.find(network)).peak(length, batch)
+    return peak.nbytes, peak.parts[MATRICES]
 
 
 def matrices_at(ledger: Ledger, batch: int, operation: int) -> int:
     """Return the bytes of the matrices of attention that are alive in an operation."""
     alive = ledger.alive(operation)
-    return sum(entry.size.at(batch) for entry in alive if MATRICES in entry.name)
+    return sum(entry.size.at(batch) for entry in alive if KEPT_MATRICES in entry.name)
 
 
 def _draw_doubled(chance: Random) -> Numbers:
@@ -119,30 +109,29 @@ def doubled(n: Numbers) -> Truth:
 def fused(n: Numbers) -> Truth:
     """Answer of 13.fused: the growth of the peak with texts of twice the length, with fused
     attention and a loss in chunks (F5, F7)."""
-    before, after = (
-        plan(chunked_loss(_step(n, times, "fused"), n["chunks"])).peak(n["batch"])
-        for times in (1, 2)
-    )
-    ratio = Fraction(after, before)
-    tenth = Fraction(1, 10)
-    answer = "less" if ratio < 2 - tenth else "twice" if ratio <= 2 + tenth else "more"
+    recipe = TrainingRecipe(language_models.find(n["network"]), True, n["chunks"])
+    before, after = (recipe.peak(times * n["length"], n["batch"]).nbytes for times in (1, 2))
     told = {"before": three_digits(before), "after": three_digits(after)}
-    return Truth("four" if ratio >= 4 - tenth else answer, seen=told)
+    return Truth(law_of(before, after), seen=told)
 
 
 # -- low-rank adapters ----------------------------------------------------------------------------
 
 
-@cache
-def tuned(network: str, length: int, rank: int) -> tuple[Network, Network]:
-    """Return a model with fused attention, and the same with adapters beside frozen parameters."""
-    whole = language_models.find(network).network(length, "fused")
-    return whole, lora(whole, rank)
+def _recipe(n: Numbers) -> TuningRecipe:
+    """Return the way in which the model of a question is fine-tuned, with fused attention."""
+    return TuningRecipe(language_models.find(n["network"]), n["rank"])
+
+
+def _networks(n: Numbers) -> tuple[Network, Network]:
+    """Return a model in which all parameters learn, and the same with adapters."""
+    whole, adapted = (_recipe(n).network(way, n["length"]) for way in (FULL, LORA))
+    return whole, adapted
 
 
 def _ledgers(n: Numbers) -> tuple[Ledger, Ledger]:
-    whole, adapted = tuned(n["network"], n["length"], n["rank"])
-    return plan(training_step(whole, "adam")), plan(training_step(adapted, "adam"))
+    whole, adapted = (plan(_recipe(n).step(way, n["length"])) for way in (FULL, LORA))
+    return whole, adapted
 
 
 def _draw_lora(chance: Random) -> Numbers:
@@ -156,7 +145,7 @@ def _draw_lora(chance: Random) -> Numbers:
 
 
 def _lora_words(n: Numbers) -> Numbers:
-    whole, adapted = tuned(n["network"], n["length"], n["rank"])
+    whole, adapted = _networks(n)
     share = f"{100 * adapted.learning / whole.parameters:.1f}"
     peak = three_digits(_ledgers(n)[0].peak(n["batch"]))
     title = language_models.find(n["network"]).title
@@ -170,7 +159,7 @@ def _lora_words(n: Numbers) -> Numbers:
 def adapters(n: Numbers) -> Truth:
     """Answer of 13.lora: the peak of a step in which all learns over that with adapters."""
     batch, ledgers = n["batch"], _ledgers(n)
-    whole, adapted = tuned(n["network"], n["length"], n["rank"])
+    whole, adapted = _networks(n)
     before, after = (ledger.peak(batch) for ledger in ledgers)
     roles, left = (ledger.roles(batch) for ledger in ledgers)
     ratio = Fraction(before, after)
@@ -189,7 +178,7 @@ def _state_over_parameters(network: Network) -> Fraction:
     """Bytes of the model state with Adam over those of the parameters, which stay when nothing
     else is there."""
     step = training_step(network, "adam")
-    return Fraction(held(step), held(step, Role.PARAMETER))
+    return Fraction(model_state_bytes(step), model_state_bytes(step, Role.PARAMETER))
 
 
 # -- the cache of keys and values -----------------------------------------------------------------

@@ -32,6 +32,7 @@ from memlab.techniques.precision import precision
 from memlab.techniques.precision.eight_bit_states import eight_bit_states
 from memlab.techniques.recompute import recompute
 from memlab.techniques.recompute.methods import cheap_operations
+from memlab.techniques.recompute.repeated_operations import names_of
 
 
 class Switch(StrEnum):
@@ -82,10 +83,6 @@ class Choice:
         names += ["parts"] * (self.parts > 1)
         return names + [s.value for s in BlockState if s in self.states and s != BlockState.KEPT]
 
-    def switched(self, switch: Switch) -> Choice:
-        """Return the choice with one switch turned."""
-        return Choice(self.switches ^ {switch}, self.parts, self.states)
-
     def with_block(self, number: int, state: BlockState) -> Choice:
         """Return the choice with another state of one block, counted from 0."""
         states = (*self.states[:number], state, *self.states[number + 1 :])
@@ -107,7 +104,6 @@ class Level:
     all.
     """
 
-    number: int
     network: Network
     batch: int
     budget: int
@@ -117,7 +113,6 @@ class Level:
     parts: tuple[int, ...] = (1,)
     states: tuple[BlockState, ...] = tuple(BlockState)
     reads: int | None = None
-    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -137,14 +132,14 @@ class Block:
     @property
     def maps(self) -> set[str]:
         """Storages that its inner operations write."""
-        return {tensor.storage.name for op in self.inner for tensor in op.writes.values()}
+        return set(names_of(tensor for op in self.inner for tensor in op.writes.values()))
 
     @property
     def moved(self) -> set[str]:
         """Storages of its own that its convolutions and linear layers read: those that go to the
         host."""
         products = (op for op in self.ops if op.kind in (Conv2d.kind, Linear.kind))
-        return self.maps & {t.storage.name for op in products for t in op.reads.values()}
+        return self.maps & set(names_of(t for op in products for t in op.reads.values()))
 
 
 _BLOCK = re.compile(r"((?:\d+\.)*\d+)\.")
@@ -217,8 +212,8 @@ class Board:
     def count(self) -> int:
         """Number of choices that the board offers."""
         level = self.level
-        return prod((2 ** len(level.switches), len(level.parts),
-                     len(level.states) ** len(self.blocks)))  # fmt: skip
+        switched, by_block = 2 ** len(level.switches), len(level.states) ** len(self.blocks)
+        return prod((switched, len(level.parts), by_block))
 
     # -- the line of a choice -----------------------------------------------------------------
 
@@ -261,7 +256,7 @@ class Board:
         allowed = {str(parts): parts for parts in self.level.parts}
         number = word.removeprefix(PARTS)
         if number not in allowed:
-            raise InputError(f"this board takes the batch in {', '.join(allowed)} parts, got "
+            raise InputError(f"this board offers {PARTS}{', '.join(allowed)}, got "
                              f"{shorten(number)}; try {PARTS}{max(self.level.parts)}.")  # fmt: skip
         return allowed[number]
 
@@ -289,7 +284,9 @@ class Board:
         moved = set[str]().union(*(block.moved for block in host))
         dropped = [op.name for block in again for op in block.inner]
         if Switch.CHEAP in choice.switches:
-            dropped += [op.name for op in cheap_operations(step) if not _writes(op, moved)]
+            cheap = (op for op in cheap_operations(step)
+                     if moved.isdisjoint(names_of(op.writes.values())))  # fmt: skip
+            dropped += [op.name for op in cheap]
         if dropped:
             step = recompute(step, "drop", layers=list(dict.fromkeys(dropped)))
         if maps := [name for name in candidates(step) if name in moved] if moved else []:
@@ -329,15 +326,7 @@ class Board:
             )  # fmt: skip
         return self._rated[choice]
 
-    def fits(self, rated: RatedChoice) -> bool:
-        """Return whether the peak of a choice is within the budget of the level."""
-        return rated.peak <= self.level.budget
-
     def slower(self, rated: RatedChoice) -> float:
         """Return by how many percent a choice takes longer than the plain step; negative where it
         is faster."""
         return 100 * (rated.seconds / self.rated(self.plain).seconds - 1)
-
-
-def _writes(op: Op, names: set[str]) -> bool:
-    return any(tensor.storage.name in names for tensor in op.writes.values())

@@ -84,10 +84,10 @@ def distance(found: Arrays, due: Arrays) -> float:
 
 
 def _gradients(step: Step, batch: int, settings: Mapping[str, float] | None = None) -> Arrays:
+    """Return the gradients of a step; equal samples are drawn for all steps."""
     from memlab.runtime.run import run
 
-    x, labels = _inputs(step)
-    return run(step, batch, x, labels, settings=settings, keep="gradients").gradients
+    return run(step, batch, settings=settings, keep="gradients").gradients
 
 
 def _moves(step: Step) -> Arrays:
@@ -95,25 +95,12 @@ def _moves(step: Step) -> Arrays:
     from memlab.runtime.program import Program
     from memlab.runtime.session import Session
 
-    x, labels = _inputs(step)
     kept = [tensor for tensor in step.live_in if tensor.role is Role.PARAMETER]
     with Session(Program(step, BATCH)) as session:
         first = {tensor.name: np.array(session.value(tensor)) for tensor in kept}
         for _ in range(2):
-            session.step(x, labels)
+            session.step()
         return {tensor.name: session.value(tensor) - first[tensor.name] for tensor in kept}
-
-
-def _inputs(step: Step) -> tuple[Array, Array]:
-    """Return the same samples and labels for every step of a network."""
-    drawn = np.random.default_rng(0)
-    x, labels = (tensor for tensor in step.live_in if tensor.role is Role.INPUT)
-    shapes = [tuple(extent for _, extent in tensor.axes[1:]) for tensor in (x, labels)]
-    if x.format.kind == "int":
-        samples = drawn.integers(0, _WORDS, (BATCH, *shapes[0]))
-    else:
-        samples = drawn.normal(size=(BATCH, *shapes[0])).astype(np.float32)
-    return samples, drawn.integers(0, _CLASSES, (BATCH, *shapes[1]))
 
 
 _WORDS, _CLASSES = 64, 10

@@ -43,18 +43,12 @@ class Optimum:
     """Fastest choice of a board that was found within a budget.
 
     ``bound`` are seconds that no choice undercuts; ``exact`` says that no choice is faster than
-    this one. ``planned`` is how many plans the search made.
+    this one.
     """
 
     rated: RatedChoice
     bound: float
     exact: bool
-    planned: int
-
-    @property
-    def gap(self) -> float:
-        """Seconds between the choice and the bound."""
-        return 0.0 if self.exact else max(self.rated.seconds - self.bound, 0.0)
 
 
 class Path(NamedTuple):
@@ -94,12 +88,13 @@ class Search:
         is always on where it is offered: it changes no operation, so no time, and a block that two
         tensors share is never more than two."""
         level = self.board.level
-        ways = [(True,) if switch is Switch.PLACE else (True, False) for switch in level.switches]
-        all_ = [
+        always, either = (True,), (True, False)
+        offered = [always if switch is Switch.PLACE else either for switch in level.switches]
+        combinations = [
             (frozenset(s for s, on in zip(level.switches, turned, strict=True) if on), parts)
-            for turned, parts in product(product(*ways), level.parts)
+            for turned, parts in product(product(*offered), level.parts)
         ]
-        return sorted(all_, key=self.least)
+        return sorted(combinations, key=self.least)
 
     def least(self, combination: Combination) -> float:
         """Return the seconds that no choice with these switches and parts undercuts: those of its
@@ -123,11 +118,6 @@ class Search:
             self._windows[combination] = windows_of(self.board, *combination)
         return self._windows[combination]
 
-    @property
-    def planned(self) -> int:
-        """Number of plans that were made."""
-        return len(self.board.level.states) ** 3 * len(self._windows) + len(self._least)
-
     def within(self, budget: int) -> Optimum:
         """Return the fastest choice whose peak is at most ``budget`` bytes.
 
@@ -143,8 +133,8 @@ class Search:
             room -= rated.peak - budget  # windows that add up never come here
         agrees = room == budget and abs(rated.seconds - seconds) < CLOSE
         if not (agrees and all(windows.additive for windows in self._windows.values())):
-            return Optimum(rated, self.floor, False, self.planned)
-        return Optimum(rated, min(bound, rated.seconds), bound == inf, self.planned)
+            return Optimum(rated, self.floor, False)
+        return Optimum(rated, min(bound, rated.seconds), bound == inf)
 
     def _added_up(self, room: int, budget: int) -> tuple[float, Choice, float]:
         """Return the fastest choice that windows say fits into ``room`` bytes: its seconds, the
@@ -176,25 +166,22 @@ class Search:
             f"{units.exact(self.smallest())}; try that budget."
         )
 
-    def smallest(self) -> int:
-        """Return the least bytes that a choice takes."""
-        return min(least_peak(self.windows(combination)) for combination in self.combinations)
+    def smallest(self, without: Switch | None = None) -> int:
+        """Return the least bytes that a choice takes, of those that leave a switch off."""
+        allowed = (one for one in self.combinations if without not in one[0])
+        return min(least_peak(self.windows(combination)) for combination in allowed)
 
     def line(self, budgets: list[int]) -> list[tuple[int, float]]:
         """Return peak and seconds of the fastest choice within each of some budgets, those that no
         choice fits into left out, from the least bytes to the most."""
         points: dict[int, float] = {}
         for budget in budgets:
-            paths = self._fastest(budget)
-            if paths:
-                seconds, windows, path = min(paths, key=lambda one: one[0])
-                points[windows.peak(path.states)] = seconds / PICO
+            reached = [(path, windows) for windows in self._windows.values()
+                       if (path := fastest(windows, budget))]  # fmt: skip
+            if reached:
+                path, windows = min(reached, key=lambda pair: pair[0].picoseconds)
+                points[windows.peak(path.states)] = path.picoseconds / PICO
         return sorted(points.items())
-
-    def _fastest(self, budget: int) -> list[tuple[int, Windows, Path]]:
-        """Return the fastest choice of each combination that was read, within a budget."""
-        found = ((w, fastest(w, budget)) for w in self._windows.values())
-        return [(path.picoseconds, windows, path) for windows, path in found if path]
 
 
 # -- the blocks one after the other ----------------------------------------------------------------
@@ -236,7 +223,8 @@ def _unbeaten(paths: Iterator[Path]) -> Iterator[Path]:
 
 def least_peak(windows: Windows) -> int:
     """Return the least peak of one combination, by halving the budgets between which it lies."""
-    low, high = 0, max(windows.peak(states) for states in _uniform(windows))
+    count = len(windows.kept)
+    low, high = 0, min(windows.peak((state,) * count) for state in windows.kept[0])
     while high - low > 1:
         middle = (low + high) // 2
         if fastest(windows, middle):
@@ -244,8 +232,3 @@ def least_peak(windows: Windows) -> int:
         else:
             low = middle
     return high
-
-
-def _uniform(windows: Windows) -> Iterator[tuple[BlockState, ...]]:
-    for state in windows.kept[0]:
-        yield (state,) * len(windows.kept)

@@ -20,7 +20,7 @@ small networks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -63,8 +63,6 @@ class Windows:
     from forward to backward, by its state.
     """
 
-    switches: frozenset[Switch]
-    parts: int
     by_triple: list[dict[Triple, Window]] = field(default_factory=list)
     kept: list[dict[BlockState, int]] = field(default_factory=list)
     additive: bool = True
@@ -93,12 +91,24 @@ def _triples(states: Sequence[BlockState]) -> Iterator[Triple]:
 
 
 @paused()
-def windows_of(board: Board, switches: frozenset[Switch], parts: int) -> Windows:
-    """Return the windows of a board for one combination of switches and parts."""
+def windows_of(
+    board: Board,
+    switches: frozenset[Switch],
+    parts: int,
+    rows: Iterable[Sequence[BlockState]] | None = None,
+) -> Windows:
+    """Return the windows of a board for one combination of switches and parts.
+
+    Args:
+        board: the board.
+        switches: the switches that are on.
+        parts: the parts of the batch.
+        rows: states of all blocks, one plan for each; those with all triples if not given.
+    """
     count = len(board.blocks)
-    windows = Windows(switches, parts, [{} for _ in range(count)], [{} for _ in range(count)])
-    for states in sequences(board.level.states, count):
-        _read(board, Choice(switches, parts, states), windows)
+    windows = Windows([{} for _ in range(count)], [{} for _ in range(count)])
+    for states in rows or sequences(board.level.states, count):
+        _read(board, Choice(switches, parts, tuple(states)), windows)
     return windows
 
 
@@ -163,9 +173,9 @@ def _kept(step: Step, places: Sequence[int], batch: int, count: int) -> list[int
     loss = next(n for n, op in enumerate(step.ops) if op.phase is Phase.LOSS)
     kept = [0] * count
     for life in step.lifetimes.values():
-        made = step.ops[life.birth] if 0 <= life.birth < loss else None
-        waits = made is not None and life.death > loss and life.memory == DEVICE
-        if waits and made is not None and block_of(made.layer) and life.role is Role.FEATURE_MAP:
+        if not 0 <= life.birth < loss < life.death or life.memory != DEVICE:
+            continue
+        if life.role is Role.FEATURE_MAP and block_of(step.ops[life.birth].layer):
             kept[places[life.birth]] += life.size.at(batch)
     return kept
 
@@ -193,10 +203,8 @@ class BlockCost:
 
 def block_costs(board: Board, switches: frozenset[Switch], parts: int) -> list[BlockCost]:
     """Return the costs of every block, from the steps with all blocks in one state."""
-    count = len(board.blocks)
-    windows = Windows(switches, parts, [{} for _ in range(count)], [{} for _ in range(count)])
-    for state in board.level.states:
-        _read(board, Choice(switches, parts, (state,) * count), windows)
+    alike = [[state] * len(board.blocks) for state in board.level.states]
+    windows = windows_of(board, switches, parts, alike)
     times = [_seconds_by_state(table) for table in windows.by_triple]
     rows = zip(windows.kept, _moved(board, switches, parts), times, strict=True)
     return [

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 
 from memlab import units
 from memlab.measure.budget.board import LETTERS, BlockState, Choice, RatedChoice
-from memlab.pictures.budget.study import BudgetStudy, short, signed, text_of
+from memlab.pictures.budget.study import BudgetStudy, text_of
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import (
@@ -28,7 +28,7 @@ from memlab.pictures.draw.table import Below, Key, PageBlock, Paragraphs, SideBy
 from memlab.pictures.draw.text import plain
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.techniques.plane import Place, percent_ticks, staircase
-from memlab.pictures.values.number_text import three_digits, unit_of
+from memlab.pictures.values.number_text import round_bytes, signed_percent, three_digits, unit_of
 from memlab.step.tensor import Role
 
 NARROW = 720
@@ -66,6 +66,7 @@ def page(study: BudgetStudy, width: float, chosen: int, says: str) -> Page:
     """Return the page of a choice, with block ``chosen`` in focus (-1 for none)."""
     board = BoardCharts(study, chosen)
     plane = PlaneChart(study)
+    heads, *rows = study.rows()
     left = Below([board.bar(), board.blocks(), Key(board.key(), 11)])
     blocks: list[PageBlock] = [
         Paragraphs(study.title, 20, bold=True, gap=3),
@@ -74,7 +75,7 @@ def page(study: BudgetStudy, width: float, chosen: int, says: str) -> Page:
         Paragraphs(study.difference, 12, gap=3 * study.submitted, left=LEFT),
         Paragraphs([study.result, text_of("origin")], 11, dim=True, gap=3),
         Paragraphs([study.exactly, *study.switch_lines(), *study.notes], drawn=False, gap=8),
-        Table(*_split(study.rows()), drawn=False, gap=8),
+        Table(heads, rows, drawn=False, gap=8),
         Paragraphs(study.try_lines(), drawn=False, gap=8),
     ]
     return Page(study.title, blocks, width, says, titled=False)
@@ -84,10 +85,6 @@ def _beside(left: PageBlock, right: PageBlock, width: float) -> list[PageBlock]:
     if width < NARROW:
         return [left, right]
     return [SideBySide([(left, BOARD), (right, PLANE)], apart=28, gap=4)]
-
-
-def _split(rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    return rows[0], rows[1:]
 
 
 def _told(marks: Iterable[Mark]) -> list[str]:
@@ -140,7 +137,7 @@ class BoardCharts:
         last = max(study.peak, study.budget)
         beside = [(last, 0.5, "start", 9.0, 5.0), (study.peak, 0.5, "end", -9.0, 5.0)]
         places = beside if last < INSIDE * study.plain.peak else beside[::-1]
-        budget = text_of("budget", bytes=short(study.budget))
+        budget = text_of("budget", bytes=round_bytes(study.budget))
         yield ChartText(study.budget, 1, budget, 12, "middle", dy=-15, bold=True, held=True)
         yield Label(text, places, 14, bold=True, chip=True, kept=True)
         if study.peak < INSIDE * study.plain.peak:
@@ -356,7 +353,7 @@ class PlaneChart:
             yield Line([one, other], "before")
         for rated in tried:
             fact = Fact(board.line(rated.choice), nbytes=rated.peak,
-                        more=signed(board.slower(rated)))  # fmt: skip
+                        more=signed_percent(board.slower(rated)))  # fmt: skip
             yield Points([self.place(rated)], "hollow", 8, fact=fact)
             x, y = self.place(rated)
             spots = [(min(x, self.x.last), y, side, dx, dy) for dy in (4.0, 18.0, -12.0)
@@ -373,7 +370,7 @@ class PlaneChart:
         study = self.study
         x, y = self.place(study.rated)
         key = "own_point" if study.submitted else "now_point"
-        text = text_of(key, time=signed(study.slower))
+        text = text_of(key, time=signed_percent(study.slower))
         if study.choice == study.board.plain:
             text = text_of("plain_now")
         yield Points([(x, y)], "dot", 12, fact=Fact(text, nbytes=study.peak))
@@ -409,7 +406,7 @@ class PlaneChart:
         x, y = self.place(study.known)
         yield Glyph(x, y, UP, marker="^")
         key = "best_point" if study.optimum.exact else "known_point"
-        text = text_of(key, time=signed(y))
+        text = text_of(key, time=signed_percent(y))
         places = [(x, y, "end", -11.0, dy) for dy in (18.0, 32.0)]
         places += [(x, y, "start", 11.0, dy) for dy in (18.0, 32.0)]
         yield Label(text, places, 13, bold=True, chip=True, kept=True)
@@ -422,5 +419,5 @@ class PlaneChart:
         for end, level in ((own_x, own_y), (x, y)):
             yield Rule(y=level, span=(at, end), look="rule", dashes="1.5 3", crossed=True)
         yield Rule(x=at, span=(own_y, y), look="rule", width=1.6)
-        text = text_of("distance", points=f"{self.study.points:.1f}")
+        text = f"{self.study.points:.1f}"
         yield Label(text, [(at, (own_y + y) / 2, "end", -7.0, 5.0)], 14, bold=True, kept=True)

@@ -11,8 +11,12 @@ from memlab.measure.budget.board import BlockState, Board, Choice, RatedChoice, 
 from memlab.measure.budget.rounding import IMAGES, PARTS, TEXT, recorded
 from memlab.measure.budget.search import Optimum, Search
 from memlab.measure.budget.windows import BlockCost
-from memlab.pictures.values.number_text import figure, three_digits
-from memlab.pictures.values.number_text import share as percent
+from memlab.pictures.values.number_text import (
+    figure,
+    round_bytes,
+    signed_percent,
+    three_digits,
+)
 from memlab.pictures.values.study import Study
 from memlab.techniques.registry import find
 
@@ -160,7 +164,7 @@ class BudgetStudy(Study):
         """Network, batch and budget: ``'ResNet-50 v1.5, batch 256, within 6 GB'``."""
         level = self.board.level
         return text_of("label", network=level.network.label, batch=f"{level.batch:,}",
-                       budget=short(self.budget))  # fmt: skip
+                       budget=round_bytes(self.budget))  # fmt: skip
 
     @property
     def title(self) -> str:
@@ -172,8 +176,9 @@ class BudgetStudy(Study):
             return text_of("title.fits", time=self.time(self.rated))
         exact = "optimum" if self.optimum.exact else "known"
         if self.is_known:
-            equal = "" if self.rated.seconds <= self.optimum.rated.seconds + NEAR else "_equal"
-            return text_of(f"title.{exact}{equal}")
+            slower = self.rated.seconds > self.optimum.rated.seconds + NEAR
+            return text_of("title.optimum_equal" if self.optimum.exact and slower else
+                           f"title.{exact}")  # fmt: skip
         return text_of(f"title.{exact}_slower", points=f"{self.points:.1f}")
 
     @property
@@ -235,7 +240,7 @@ class BudgetStudy(Study):
         nbytes = {"peak": self.peak, "budget": self.budget, "over": abs(self.over),
                   "host": self.rated.host, "plain": self.plain.peak}  # fmt: skip
         exact = {name: units.exact(amount) for name, amount in nbytes.items()}
-        return text_of(key, time=signed(self.slower), **exact)
+        return text_of(key, time=signed_percent(self.slower), **exact)
 
     def time(self, rated: RatedChoice) -> str:
         """Return the time of a choice in words: ``'23 % more time than plain'``."""
@@ -256,7 +261,7 @@ class BudgetStudy(Study):
 
     def share(self, seconds: float) -> str:
         """Return seconds as a share of the plain step's: ``'+2.0 %'``."""
-        return signed(100 * seconds / self.plain.seconds)
+        return signed_percent(100 * seconds / self.plain.seconds)
 
     def rows(self) -> list[list[str]]:
         """Return the table of blocks with bytes, times and state, its heads first."""
@@ -300,19 +305,7 @@ class BudgetStudy(Study):
         """Return a line for each choice that was tried: its line, bytes and time."""
         rated = [self.board.rated(choice) for choice in self.tries]
         return [text_of("try", line=self.board.line(one.choice), peak=units.exact(one.peak),
-                        time=signed(self.board.slower(one))) for one in rated]  # fmt: skip
-
-
-def short(nbytes: int) -> str:
-    """Return a round amount of bytes without zeros behind the point: ``'6 GB'``."""
-    amount, unit = three_digits(nbytes).split()
-    return f"{float(amount):g} {unit}"
-
-
-def signed(value: float) -> str:
-    """Return percent with a sign: ``'+2.0 %'``, ``'−27.1 %'``."""
-    text = percent(abs(value) / 100)
-    return f"−{text}" if value <= -0.05 else f"+{text}"
+                        time=signed_percent(self.board.slower(one))) for one in rated]  # fmt: skip
 
 
 def switch_name(switch: Switch) -> str:

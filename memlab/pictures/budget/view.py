@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError
+from memlab.errors import InputError, whole_number
 from memlab.measure.budget.board import LETTERS, Board, Choice, Switch
 from memlab.measure.budget.levels import NUMBERS, search_of
 from memlab.measure.budget.proof import Proof, prove
 from memlab.measure.budget.search import Search
 from memlab.pictures.budget.page import page
-from memlab.pictures.budget.study import NEAR, BudgetStudy, short
+from memlab.pictures.budget.study import NEAR, BudgetStudy
 from memlab.pictures.draw.page import Page
 from memlab.pictures.live.setting import (
     Checkbox,
@@ -24,6 +24,7 @@ from memlab.pictures.live.setting import (
     once,
 )
 from memlab.pictures.live.view import PageState, View, maker
+from memlab.pictures.values.number_text import round_bytes
 from memlab.step.step import Step
 
 KEYS = ("ArrowLeft", "ArrowRight", "Space", "Enter", "KeyZ")
@@ -39,7 +40,7 @@ def board_of(now: State) -> Board:
 
 def search(now: State) -> Search:
     """Return the search over the board of a state."""
-    return search_of(now.level, now.seed if now.level == NUMBERS[-1] else 0)
+    return search_of(now.level, now.seed)
 
 
 @once
@@ -71,6 +72,15 @@ def _letters(choice: Choice) -> str:
 def _switch(switch: Switch, key: str, doc: str) -> Checkbox:
     return Checkbox(doc=doc, key=key, argument=False, code="never", follows=["level", "seed"],
                     when=lambda now: switch in board_of(now).level.switches)  # fmt: skip
+
+
+def _budget(given: Any) -> int:
+    """Return the bytes of a budget, at least 1.
+
+    Raises:
+        InputError: no amount of bytes.
+    """
+    return whole_number("budget (bytes)", units.exact_or_parsed(given), least=1)
 
 
 class BudgetBoard(View[BudgetStudy]):
@@ -115,7 +125,7 @@ class BudgetBoard(View[BudgetStudy]):
     )  # fmt: skip
     budget = TextBox(
         doc="bytes that the peak may have, or ``'8 GB'``; those of the level if not given",
-        default=lambda now: board_of(now).level.budget, check=units.exact_or_parsed, show=short,
+        default=lambda now: board_of(now).level.budget, check=_budget, show=round_bytes,
         follows=["level", "seed"], place="more",
     )  # fmt: skip
     choice: Setting[str] = Setting(
@@ -227,7 +237,7 @@ class BudgetBoard(View[BudgetStudy]):
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name == "block":
-            return self._next_state(now, int(value))
+            return self._next_state(now, int(value)) if str(value).isdecimal() else None
         if name == "undo":
             return self._undone(now)
         if name == "submit":
@@ -244,6 +254,8 @@ class BudgetBoard(View[BudgetStudy]):
             return now.replace(answer="") if submitted else now.replace(**self._submission(now))
         if key == "Space":
             return self._next_state(now, max(now.chosen, 0))
+        if key not in ALONG:
+            return None
         last = len(board_of(now).blocks) - 1
         return now.replace(chosen=min(max(now.chosen + ALONG[key], 0), last))
 

@@ -62,9 +62,23 @@ def next_place(places: Sequence[str], here: str, key: str) -> str:
     if here not in places:
         return places[0]
     row, _, part = here.partition(":")
-    way = -1 if key in ("ArrowUp", "ArrowLeft") else 1
+    by = -1 if key in ("ArrowUp", "ArrowLeft") else 1
     if key in ("ArrowUp", "ArrowDown"):
-        there = f"{int(row) + way}:{part}"
+        there = f"{int(row) + by}:{part}"
         return there if there in places else here
-    at = places.index(here) + way
-    return places[min(max(at, 0), len(places) - 1)]
+    return _moved(places, here, by)
+
+
+def next_row(rows: Sequence[str], here: str, key: str) -> str:
+    """Return the row that an arrow key leads to, from the top down; ``''`` for Escape."""
+    if key == "Escape":
+        return ""
+    if here not in rows:
+        return rows[0]
+    return _moved(rows, here, 1 if key == "ArrowDown" else -1)
+
+
+def _moved(names: Sequence[str], here: str, by: int) -> str:
+    """Return the name that stands ``by`` places after another, and no further than the ends."""
+    at = names.index(here) + by
+    return names[min(max(at, 0), len(names) - 1)]

@@ -262,8 +262,7 @@ def _map(shown: FineTuningPageInputs, map_: LayerMap, start: int) -> Iterator[Ma
                 reader=map_.read_by(adapted=map_.kept))  # fmt: skip
     count = max(round(map_.nbytes / study.unit), 1)
     if map_.kept:
-        look = PAINT["matrices" if _square(map_, study) else "others"]
-        yield CellBar(start, end, 0, 1, look, 1, TALL, fact=fact, cells=count)
+        yield CellBar(start, end, 0, 1, PAINT[map_.part], 1, TALL, fact=fact, cells=count)
     else:
         wide = map_.nbytes / count
         for cell in range(count):
@@ -276,9 +275,3 @@ def _map(shown: FineTuningPageInputs, map_: LayerMap, start: int) -> Iterator[Ma
     if not map_.kept:
         frozen = text_of("cells.frozen")
         yield Label(frozen, [(middle, 0.5, "middle", 0, _THIRD)], 11, dim=True)
-
-
-def _square(map_: LayerMap, study: FineTuning) -> bool:
-    """Return whether a map has a value for each pair of tokens."""
-    heads = study.recipe.model.heads
-    return map_.nbytes == 4 * heads * study.length**2 and not study.recipe.fused

@@ -13,7 +13,7 @@ from memlab.assemble.step import training_step
 from memlab.networks.fine_tuning import lora
 from memlab.networks.graph import Network
 from memlab.networks.language_models import LanguageModel
-from memlab.pictures.length.growth import LOGITS, MATRICES, OTHERS, TextStep
+from memlab.pictures.length.growth import LOGITS, MATRICES, OTHERS, TextStep, part_finder
 from memlab.pictures.values.number_text import percent, three_digits, three_digits_of_sum
 from memlab.pictures.values.study import Study
 from memlab.step.lifetimes import Lifetime
@@ -136,12 +136,14 @@ class TuningWay:
 class LayerMap:
     """Map that a layer of the model keeps when every parameter learns.
 
-    ``nbytes`` are those of one text, ``readers`` the layers that backward reads it for;
-    ``adapted_readers`` are those that are left with adapters, none where it is not kept.
+    ``nbytes`` are those of one text, ``part`` is what the picture of lengths counts it as, and
+    ``readers`` the layers that backward reads it for; ``adapted_readers`` are those that are left
+    with adapters, none where it is not kept.
     """
 
     name: str
     nbytes: int
+    part: str
     readers: tuple[str, ...]
     adapted_readers: tuple[str, ...]
 
@@ -161,25 +163,27 @@ class LayerMap:
 def _layer_maps(recipe: TuningRecipe, length: int) -> tuple[LayerMap, ...]:
     full, adapted = (_kept(recipe.step(way, length)) for way in (FULL, LORA))
     left: dict[str, tuple[str, ...]] = {}
-    for name, (_, readers) in adapted.items():
+    for name, (*_, readers) in adapted.items():
         left[name.removesuffix(".B")] = (*left.get(name.removesuffix(".B"), ()), *readers)
     return tuple(
-        LayerMap(name, nbytes, readers, left.get(name, ()))
-        for name, (nbytes, readers) in full.items()
+        LayerMap(name, nbytes, part, readers, left.get(name, ()))
+        for name, (nbytes, part, readers) in full.items()
     )
 
 
-def _kept(step: Step) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """Return the maps of the last layer that backward reads: bytes of one text and the readers, by
-    the name of the layer that makes it, without the number of the block."""
-    prefix, found = f"{_BLOCKS}.", dict[str, tuple[int, tuple[str, ...]]]()
+def _kept(step: Step) -> dict[str, tuple[int, str, tuple[str, ...]]]:
+    """Return the maps of the last layer that backward reads: bytes of one text, part and readers,
+    by the name of the layer that makes it, without the number of the block."""
+    prefix, maps = f"{_BLOCKS}.", dict[str, tuple[int, str, tuple[str, ...]]]()
+    part_of = part_finder(step)
     for op in step.ops:
         if op.phase is Phase.FORWARD and op.layer.startswith(prefix):
             life = step.lifetimes[op.writes["y"].storage.name]
             if readers := _readers(step, life):
                 short = (_reader(name.removeprefix(prefix)) for name in readers)
-                found[op.layer.removeprefix(prefix)] = life.size.per_sample, tuple(short)
-    return found
+                name = op.layer.removeprefix(prefix)
+                maps[name] = life.size.per_sample, part_of(life), tuple(short)
+    return maps
 
 
 def _readers(step: Step, life: Lifetime) -> list[str]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import log2
+from typing import Generic, TypeVar
 
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Glyph, Mark, Rule
 from memlab.pictures.live.setting import Range
 
+S = TypeVar("S")
+"""Study of a picture."""
 FIRST, LAST = 128, 16_384
 """Lengths at the ends of the axis, in tokens."""
 TO_A_DOUBLING = 8
@@ -51,20 +55,43 @@ def on_axis(length: int) -> int:
     return min(max(length, FIRST), LAST)
 
 
+# -- pictures over the length ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LengthPicture(Generic[S]):
+    """Settings and studies that a picture over the length of a text depends on.
+
+    ``before`` is the study of the state before, where that is to be compared; ``chosen`` is what is
+    in focus. With ``numbers`` all numbers are drawn, and with ``asked`` the answer is hidden.
+    """
+
+    study: S
+    before: S | None
+    width: float
+    height: float
+    chosen: str = ""
+    numbers: bool = False
+    asked: bool = False
+
+
 # -- marks -----------------------------------------------------------------------------------------
 
 
-def foot(first: float, last: float, ground: float, title: str, down: float) -> Iterator[Mark]:
-    """Yield marks for the line of the axis, both of its ends, and its title below them.
+def foot(place: Callable[[float], float], ground: float, title: str, down: float) -> Iterator[Mark]:
+    """Yield marks for the line of the axis, a mark at each doubling, both of its ends, and its
+    title below them.
 
     Args:
-        first: value of x at the first length.
-        last: value of x at the last length.
+        place: value of x of a length.
         ground: value of y on which the axis lies.
         title: what stands below the axis.
         down: pixels from the axis to the baseline of the title.
     """
+    first, last = place(FIRST), place(LAST)
     yield Rule(y=ground, span=(first, last), look="rule", crossed=True)
+    for length in doublings():
+        yield Rule(x=place(length), span=(ground, ground), look="rule", below=5, crossed=True)
     yield ChartText(first, ground, f"{FIRST:,}", 11, "middle", dy=27, dim=True)
     yield ChartText(last, ground, f"{LAST:,}", 11, "middle", dy=27, dim=True)
     yield ChartText(first, ground, title, 11, dy=down, dim=True)

@@ -68,7 +68,7 @@ class TextStep:
 
     def __init__(self, step: Step) -> None:
         self.names = [op.name for op in step.ops]
-        blocks, part_of = step.lifetimes.blocks, _part_finder(step)
+        blocks, part_of = step.lifetimes.blocks, part_finder(step)
         parts = [part_of(block) for block in blocks]
         births, deaths = (np.array([getattr(b, end) for b in blocks], np.int64)
                           for end in ("birth", "death"))  # fmt: skip
@@ -96,7 +96,7 @@ class TextStep:
         return dict(zip(map(str, parts), lines[:, at].tolist(), strict=True))
 
 
-def _part_finder(step: Step) -> Callable[[Lifetime], str]:
+def part_finder(step: Step) -> Callable[[Lifetime], str]:
     """Return the function that tells the part of a block of a step."""
     losses = [op for op in step.ops if op.kind == "softmax_cross_entropy"]
     logits = {t.storage.name for op in losses for t in (op.reads["x"], op.writes["probabilities"])}

@@ -18,6 +18,7 @@ import numpy as np
 from memlab import units
 from memlab.arrays import Floats
 from memlab.pictures.draw import text as texts
+from memlab.pictures.draw.bars import PALE
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText, Label, Name, thickest
 from memlab.pictures.draw.marks import (
@@ -40,11 +41,11 @@ from memlab.pictures.draw.table import PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import FREE, LOGITS, MATRICES, PAINTS, Paint, background
 from memlab.pictures.length import growth
-from memlab.pictures.length.axis import FIRST, LAST, doublings, foot, pole
+from memlab.pictures.length.axis import FIRST, LAST, LengthPicture, foot, pole
 from memlab.pictures.length.growth import FLOOR, PARTS
 from memlab.pictures.length.text_length import DRAWN, TextLength, text_of
 from memlab.pictures.mountain.layers import MountainLayer, pile
-from memlab.pictures.values.number_text import percent, three_digits, unit_of
+from memlab.pictures.values.number_text import percent, round_bytes, three_digits, unit_of
 from memlab.step.tensor import Role
 
 NARROW = 800
@@ -61,8 +62,6 @@ LOWEST, FLOOR_GAP = 9.0, 12
 """Pixels from the axis down to the baseline of the lowest row, and free above the floor's rows."""
 BAR, TALLEST = 8, 15
 """Pixels: width of a small bar, and height of the highest."""
-PALE = 0.26
-"""Opacity of what is not in focus."""
 STRIP = (3.0, 14.0)
 """Pixels below the axis between which lengths that do not fit are hatched."""
 PAINT: dict[str, Paint] = {
@@ -82,18 +81,8 @@ TWO_LINES = {
 """Parts with their name on the plot: True where it has two lines."""
 
 
-@dataclass(frozen=True)
-class LengthPageInputs:
-    """Everything that the picture depends on. ``before`` is the study of the state before, where it
-    has other curves; with ``asked`` the answer is hidden."""
-
-    study: TextLength
-    before: TextLength | None
-    width: float
-    height: float
-    chosen: str = ""
-    numbers: bool = False
-    asked: bool = False
+class LengthPageInputs(LengthPicture[TextLength]):
+    """Everything that the picture depends on; the study before has other curves."""
 
     # -- places -----------------------------------------------------------------------------
 
@@ -229,7 +218,7 @@ def _told(shown: LengthPageInputs) -> Iterator[str]:
     yield text_of("here", length=f"{study.length:,}")
     if shown.numbers:
         yield text_of("levels", marks=", ".join(label for _, label in _levels(shown)))
-    yield "; ".join([text_of("card", card=_card_amount(study)), *_free(study)])
+    yield "; ".join([text_of("card", card=round_bytes(study.budget)), *_free(study)])
     for part in DRAWN:
         law = text_of(f"law.{study.law(part)}")
         name, amount = text_of(f"part.{part}"), study.amount(part)
@@ -337,11 +326,6 @@ def _floor_name(shown: LengthPageInputs) -> Label:
 # -- card, axis, cursor ----------------------------------------------------------------------------
 
 
-def _card_amount(study: TextLength) -> str:
-    """Return the bytes of the card in words: ``'24 GB'``."""
-    return f"{float(f'{study.budget / 1e9:.3g}'):g} GB"
-
-
 def _free(study: TextLength) -> list[str]:
     """Return what is free at the peak, in words; nothing where the title says what is too much."""
     return [text_of("free", amount=three_digits(-study.over))] if study.over <= 0 else []
@@ -352,8 +336,8 @@ def _card(shown: LengthPageInputs) -> Iterator[Mark]:
     study = shown.study
     right = shown.cut[1]
     yield Rule(y=study.budget, span=(0, right), look="limit")
-    yield ChartText(0, study.budget, text_of("card", card=_card_amount(study)), 12, dx=6, dy=-8,
-                    bold=True, chip=True)  # fmt: skip
+    name = text_of("card", card=round_bytes(study.budget))
+    yield ChartText(0, study.budget, name, 12, dx=6, dy=-8, bold=True, chip=True)
     for said in _free(study):
         if shown.wide:
             yield ChartText(right, study.budget, said, 12, dx=16, dy=-6 if shown.low else 4)
@@ -368,9 +352,7 @@ def _card(shown: LengthPageInputs) -> Iterator[Mark]:
 
 def _axis(shown: LengthPageInputs) -> Iterator[Mark]:
     """Yield marks for the axis of lengths and, with all numbers, for that of bytes."""
-    yield from foot(0, shown.plot, 0, text_of("axis"), BELOW - 4)
-    for length in doublings():
-        yield Rule(x=shown.x(length), span=(0, 0), look="rule", below=5, crossed=True)
+    yield from foot(shown.x, 0, text_of("axis"), BELOW - 4)
     for nbytes, label in _levels(shown):
         yield ChartText(0, nbytes, label, 11, "end", dx=-8, dy=4, dim=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,12 +32,6 @@ NEAR = Fraction(1, 40)
 """A share so near to one of these has its name."""
 LAWS = (("stays", 1.05), ("less", 1.9), ("twice", 2.1), ("more", 3.8), ("four", 4.2))
 """Growth when the text doubles: its key, and the ratio below which it is that."""
-
-
-def law(peaks: Sequence[TextPeak], part: str) -> str:
-    """Return the key of the growth of a part from a peak to that of twice the text."""
-    now, double = (peak.parts[part] for peak in peaks[-2:])
-    return law_of(now, double)
 
 
 def law_of(now: int, double: int) -> str:
@@ -90,7 +84,8 @@ class TextLength(Study):
 
     def law(self, part: str) -> str:
         """Return the key of the growth of a part when the text doubles."""
-        return law(self.peaks, part)
+        now, double = (peak.parts[part] for peak in self.peaks[-2:])
+        return law_of(now, double)
 
     @property
     def largest(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from memlab import hardware
 from memlab.networks import language_models
 from memlab.networks.language_models import MODELS
+from memlab.pictures.draw.bars import next_row
 from memlab.pictures.draw.page import Page
 from memlab.pictures.length import axis
 from memlab.pictures.length.growth import TrainingRecipe
@@ -22,7 +23,6 @@ from memlab.pictures.live.setting import (
     State,
     asking,
     frame_height,
-    once,
 )
 from memlab.pictures.live.view import PageState, View, maker
 
@@ -32,11 +32,6 @@ CHUNKS = (1, 2, 4, 8, 16, 32)
 CARDS = ("12 GB card", "24 GB card", "80 GB card")
 PLANNED = {name: model.title for name, model in MODELS.items() if model.planned}
 KEYS = (*axis.KEYS, "ArrowUp", "ArrowDown", "KeyP", "KeyC", "Escape")
-
-
-def _study(now: State) -> TextLength:
-    recipe = TrainingRecipe(language_models.find(now.network), now.fused, now.chunks)
-    return TextLength(recipe, now.batch, now.length, now.card)
 
 
 class LengthOfText(View[TextLength]):
@@ -87,7 +82,8 @@ class LengthOfText(View[TextLength]):
         return self.rows.longest
 
     def study(self, now: State) -> TextLength:
-        return _study(now)
+        recipe = TrainingRecipe(language_models.find(now.network), now.fused, now.chunks)
+        return TextLength(recipe, now.batch, now.length, now.card)
 
     def outline_key(self, now: State) -> object:
         return now.network, now.batch, now.fused, now.chunks
@@ -106,7 +102,7 @@ class LengthOfText(View[TextLength]):
         exact = rows.exact_lines(None)
         if now.asked:
             return f"{text_of('title.asked').replace('*', '')} {exact[0]}"
-        return f"{rows.finding(before(self, scene)).replace('*', '')}. {' '.join(exact)}"
+        return f"{rows.finding(self.before(scene)).replace('*', '')}. {' '.join(exact)}"
 
     def fact(self, scene: PageState) -> str:
         return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
@@ -117,44 +113,29 @@ class LengthOfText(View[TextLength]):
         if name != "key":
             return None
         if value == "KeyC":
-            switched = self.changed(now, chunks=1 if now.chunks > 1 else 8)
-            return switched if self._offers(self.settings["chunks"]) else None
+            return self.by_key(now, chunks=1 if now.chunks > 1 else 8)
         if value in ("ArrowUp", "ArrowDown", "Escape"):
-            return now.replace(chosen=_part_after(now.chosen, value))
+            return now.replace(chosen=next_row(DRAWN, now.chosen, value))
         if value == "KeyP":
             longest = now.length if now.asked else self.rows_of(now).longest
-            return self.changed(now, length=axis.on_axis(longest))
-        return self.changed(now, length=axis.length_after(now.length, str(value)))
+            return self.by_key(now, length=axis.on_axis(longest))
+        return self.by_key(now, length=axis.length_after(now.length, str(value)))
+
+    def before(self, scene: PageState) -> TextLength | None:
+        """Return the study of the state before at the length and on the card of now, where that has
+        other curves of the same model."""
+        now, old = scene.now, scene.previous
+        if old is None or now.asked or old.network != now.network:
+            return None
+        if self.outline_key(old) == self.outline_key(now):
+            return None
+        return self.rows_of(old.replace(length=now.length, card=now.card))
 
     def compose(self, scene: PageState) -> Page:
         now = scene.now
-        shown = LengthPageInputs(self.rows_of(now), before(self, scene), scene.width, now.height,
+        shown = LengthPageInputs(self.rows_of(now), self.before(scene), scene.width, now.height,
                                  now.chosen, now.numbers, now.asked)  # fmt: skip
         return page(shown, self.says(scene))
 
 
 length = maker(LengthOfText)
-
-
-def before(view: LengthOfText, scene: PageState) -> TextLength | None:
-    """Return the study of the state before at the length and on the card of now, where that has
-    other curves of the same model."""
-    now, old = scene.now, scene.previous
-    if old is None or now.asked or old.network != now.network:
-        return None
-    if view.outline_key(old) == view.outline_key(now):
-        return None
-    return _at_once(old.replace(length=now.length, card=now.card))
-
-
-_at_once = once(_study)
-
-
-def _part_after(here: str, key: str) -> str:
-    """Return the part that a key leads to, from the top of the rows down."""
-    if key == "Escape":
-        return ""
-    if here not in DRAWN:
-        return DRAWN[0]
-    at = DRAWN.index(here) + (1 if key == "ArrowDown" else -1)
-    return DRAWN[min(max(at, 0), len(DRAWN) - 1)]

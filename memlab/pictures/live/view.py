@@ -496,6 +496,11 @@ class View(Widget, Generic[S]):
         now = self.state
         return setting.when(now) and (not now.only or setting.name in now.only)
 
+    def by_key(self, now: State, **changes: Any) -> State | None:
+        """Return the state after a key has changed settings; None where one has no control."""
+        offered = all(self._offers(self.settings[name]) for name in changes)
+        return self.changed(now, **changes) if offered else None
+
     def _setting(self, name: str) -> Setting[Any]:
         if name not in self.settings:
             raise unknown("setting", name, self.settings)

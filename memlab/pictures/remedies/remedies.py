@@ -30,7 +30,7 @@ from memlab.pictures.mountain.stack_parts import role_name as plural
 from memlab.pictures.offload.streams import ALGORITHM, LITTLE, built_step, short, speed
 from memlab.pictures.remedies import searches
 from memlab.pictures.values.cache import RecentResults
-from memlab.pictures.values.number_text import columns, duration, three_digits
+from memlab.pictures.values.number_text import columns, duration, round_bytes, three_digits
 from memlab.pictures.values.step_recipe import named_or_given, network_of
 from memlab.pictures.values.study import Study
 from memlab.step.step import Step
@@ -651,7 +651,7 @@ def _cards() -> list[Device]:
 
 def card(nbytes: int) -> str:
     """Return the memory of a card as text: ``'12 GB'``, ``'12.9 GB'``."""
-    return f"{float(f'{nbytes / 1e9:.3g}'):g} GB" if nbytes >= 1e9 else three_digits(nbytes)
+    return round_bytes(nbytes) if nbytes >= units.DECIMAL["GB"] else three_digits(nbytes)
 
 
 def role_name(role: Role, optimizer: str) -> str:

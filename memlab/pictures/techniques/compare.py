@@ -21,7 +21,7 @@ from memlab.errors import InputError, shorten, true_or_false
 from memlab.hardware import Device
 from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
-from memlab.pictures.values.number_text import columns, duration
+from memlab.pictures.values.number_text import columns, duration, signed_percent
 from memlab.pictures.values.step_recipe import network_of
 from memlab.placement import exact_packing
 from memlab.placement.placement import Block, Placement, arrange, blocks, booked
@@ -218,7 +218,7 @@ class TechniqueStudy:
 
     def time(self, row: ComparedTechnique) -> str:
         """Return the change in time against the plain step, by the clock: ``'+20.2 %'``."""
-        return _percent(self.extra(row.cost))
+        return signed_percent(self.extra(row.cost))
 
     def distance(self, row: ComparedTechnique) -> str:
         """Return words on the distance from what is proved: the optimum where it is known, else a
@@ -232,7 +232,7 @@ class TechniqueStudy:
         if row.optimum is not None:
             later = self.extra(row.cost) - self.extra(row.optimum.cost)
             key = "alike" if abs(later) < 0.05 else "more" if later > 0 else "less"
-            return text_of(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
+            return text_of(f"distance.{key}", time=signed_percent(abs(later)).removeprefix("+"))
         return text_of("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
 
     def notes(self) -> list[str]:
@@ -296,7 +296,7 @@ class TechniqueStudy:
                 "measured": f"{seen.nbytes:,}",
                 "residual": f"{seen.residual:,}",
                 "run": duration(seen.seconds),
-                "slower": _percent(self.slower(row) or 0.0),
+                "slower": signed_percent(self.slower(row) or 0.0),
                 "results": text_of("unlike", names=names) if names else text_of("alike"),
             }
         return values
@@ -369,11 +369,6 @@ class TechniqueStudy:
             "planned_seconds": row.cost / 1e9,
             "measured": row.measured and asdict(row.measured),
         }
-
-
-def _percent(value: float) -> str:
-    """Return a change in percent as text: ``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
-    return f"{'−' if value < -0.05 else '+'}{abs(value):,.1f} %"
 
 
 def _seconds(cost: int) -> str:

@@ -69,6 +69,11 @@ def share(part: float) -> str:
     return f"{100 * part:.1f} %"
 
 
+def signed_percent(value: float) -> str:
+    """Return a change in percent with its sign: ``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
+    return f"{'−' if value < -0.05 else '+'}{abs(value):,.1f} %"
+
+
 def power_text(power: int, base: int = 2) -> str:
     """Return a power as text: ``'2⁻²⁴'``."""
     return f"{base}{str(power).translate(_SUPERSCRIPT)}"
@@ -111,6 +116,12 @@ def three_digits(nbytes: int) -> str:
     """Return bytes with three digits: ``'2.94 GB'``, ``'102 MB'``, ``'56 B'``."""
     unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= _least(u)), "B")
     return units.in_unit(nbytes, unit, _digits(abs(nbytes) / units.UNITS[unit]) * (unit != "B"))
+
+
+def round_bytes(nbytes: float) -> str:
+    """Return bytes with at most three digits, and no zeros behind the point: ``'6 GB'``."""
+    amount, unit = three_digits(int(nbytes)).split()
+    return f"{float(amount.replace(',', '')):g} {unit}"
 
 
 def three_digits_of_sum(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:

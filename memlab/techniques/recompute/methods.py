@@ -247,7 +247,7 @@ def cheap_operations(step: Step) -> list[Op]:
     known = _needed(step) | {tensor.storage.name for tensor in step.live_in}
     cheap: list[Op] = []
     for op in _forward(step):
-        if op.traits.cheap and {tensor.storage.name for tensor in op.reads.values()} <= known:
+        if op.traits.cheap and known.issuperset(names_of(op.reads.values())):
             known |= made(op)
             cheap.append(op)
     return cheap

@@ -26,15 +26,15 @@ def _gpt(layers: int) -> Network:
 
 
 LEVELS = {
-    "one block": Level(1, _resnet(1), 64, 10**6, MACHINE, switches=OF_IMAGES),
-    "two stages": Level(1, _resnet(2, 1), 64, 10**6, MACHINE, switches=OF_IMAGES),
-    "bottlenecks": Level(1, _resnet(1, 2, 1, bottleneck=True), 256, 10**6, MACHINE,
+    "one block": Level(_resnet(1), 64, 10**6, MACHINE, switches=OF_IMAGES),
+    "two stages": Level(_resnet(2, 1), 64, 10**6, MACHINE, switches=OF_IMAGES),
+    "bottlenecks": Level(_resnet(1, 2, 1, bottleneck=True), 256, 10**6, MACHINE,
                          switches=OF_IMAGES),
-    "six blocks": Level(1, _resnet(2, 2, 2), 128, 10**6, MACHINE, switches=(Switch.PLACE,)),
-    "six cheap blocks": Level(1, _resnet(1, 1, 2, 2, bottleneck=True), 128, 10**6, MACHINE,
+    "six blocks": Level(_resnet(2, 2, 2), 128, 10**6, MACHINE, switches=(Switch.PLACE,)),
+    "six cheap blocks": Level(_resnet(1, 1, 2, 2, bottleneck=True), 128, 10**6, MACHINE,
                               switches=(Switch.CHEAP,)),
-    "text": Level(2, _gpt(3), 8, 10**6, MACHINE, "adam", OF_TEXT, (1, 2), KEPT_OR_AGAIN),
-    "six layers": Level(2, _gpt(6), 8, 10**6, MACHINE, "adam", (Switch.PLACE,), (1, 4),
+    "text": Level(_gpt(3), 8, 10**6, MACHINE, "adam", OF_TEXT, (1, 2), KEPT_OR_AGAIN),
+    "six layers": Level(_gpt(6), 8, 10**6, MACHINE, "adam", (Switch.PLACE,), (1, 4),
                         KEPT_OR_AGAIN),
 }  # fmt: skip
 """Boards of at most 6 blocks, by name; their budgets are given to the search."""

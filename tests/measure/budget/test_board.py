@@ -29,7 +29,7 @@ def test_a_choice_comes_back_from_its_line(name: str, seed: int) -> None:
         ("eight KKK", "this board has no switch 'eight'; it has half, cheap, place"),
         ("half KK", "the 3 blocks of this board have a letter each, one of K, A, H"),
         ("half KKX", "the 3 blocks of this board have a letter each, one of K, A, H"),
-        ("parts=2 KKK", "this board takes the batch in 1 parts, got '2'; try parts=1"),
+        ("parts=2 KKK", "this board offers parts=1, got '2'; try parts=1"),
         (3, "a choice is a line of text, got 3; try 'KK-K'"),
     ],
 )
@@ -40,7 +40,7 @@ def test_a_line_that_the_board_cannot_read_is_refused(line: str, says: str) -> N
 
 def test_a_network_without_blocks_is_refused() -> None:
     with pytest.raises(InputError, match="has no blocks"):
-        Board(Level(1, memlab.zoo.mnist_cnn(), 8, 10**9, MACHINE))
+        Board(Level(memlab.zoo.mnist_cnn(), 8, 10**9, MACHINE))
 
 
 def test_blocks_are_what_their_names_say() -> None:
