@@ -78,10 +78,9 @@ class Output(DOMWidget):
         return True
 
     def _take(self, output: dict[str, Any]) -> None:
-        *before, last = self.outputs or ({},)
+        before, last = self.outputs[:-1], self.outputs[-1] if self.outputs else {}
         if output["output_type"] == "stream" and last.get("name") == output["name"]:
-            output = {**output, "text": last["text"] + output["text"]}
-            self.outputs = (*before, output)
+            self.outputs = (*before, {**output, "text": last["text"] + output["text"]})
         else:
             self.outputs = (*self.outputs, output)
 
@@ -250,7 +249,9 @@ class interactive(VBox):  # noqa: N801  # its name in ipywidgets
     """Controls for the arguments of a function, above its outputs, which follow them."""
 
     def __init__(self, function: Callable[..., Any], **arguments: Any) -> None:
-        self.kwargs_widgets = {name: control_for(value) for name, value in _all(function, arguments)}
+        self.kwargs_widgets = {
+            name: control_for(value) for name, value in _all(function, arguments)
+        }
         for name, control in self.kwargs_widgets.items():
             if isinstance(control, Control) and not control.description:
                 control.description = name

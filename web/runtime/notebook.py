@@ -68,7 +68,7 @@ class Session:
         vars(self.module).update(display=display, get_ipython=lambda: shell)
         vars(builtins).update(display=display)
         shell.user_ns, shell.flush = vars(self.module), self.flush
-        sys.stdout, sys.stderr = self.streams  # type: ignore[assignment]  # text streams, too
+        sys.stdout, sys.stderr = self.streams
 
     def flush(self) -> None:
         """Send what was printed."""

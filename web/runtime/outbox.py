@@ -1,4 +1,4 @@
-"""Messages from Python to the page, one JSON text each; ``web/page/worker.js`` lists their kinds."""
+"""Messages from Python to the page, one JSON text each: ``web/page/worker.js`` lists the kinds."""
 
 from __future__ import annotations
 

@@ -76,7 +76,9 @@ class Widget(traitlets.HasTraits):
 
     # -- its state --------------------------------------------------------------------------------
 
-    def get_state(self, key: str | Iterable[str] | None = None, drop_defaults: bool = False) -> State:
+    def get_state(
+        self, key: str | Iterable[str] | None = None, drop_defaults: bool = False
+    ) -> State:
         """Return the values of the traits that the page knows, or of those that are named."""
         names = self.keys if key is None else [key] if isinstance(key, str) else list(key)
         return {name: self._page_json(name) for name in names}
