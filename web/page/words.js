@@ -2,7 +2,7 @@
 
 const english = {
   run: "Run", run_all: "Run all", stop: "Stop", code: "Code of cell {cell}",
-  loads: "Python loads: {loaded} of {total} MB", starts: "Python starts",
+  loads: "Python loads: {total} MB", starts: "Python starts",
   ready: "Python is ready", runs: "Runs", stopped: "Stopped. Python starts again; what you answered is kept.",
   details: "Where it happened", restarted: "Stopped; press Run to try again.",
   waits: "Waits for Python",
@@ -18,7 +18,7 @@ const english = {
 
 const chinese = {
   run: "运行", run_all: "全部运行", stop: "停止", code: "单元格 {cell} 的代码",
-  loads: "正在加载 Python：{loaded} / {total} MB", starts: "Python 正在启动",
+  loads: "正在加载 Python：{total} MB", starts: "Python 正在启动",
   ready: "Python 已就绪", runs: "正在运行", stopped: "已停止。Python 正在重新启动；你的回答会保留。",
   details: "出错的位置", restarted: "已停止；按“运行”重试。",
   waits: "等待 Python",
