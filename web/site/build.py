@@ -10,11 +10,22 @@ from pathlib import Path, PurePosixPath
 
 from memlab.course.hero import picture as hero
 from memlab.pictures import live as live_view
-from web.site import claims, frame, lessons, markdown, mountain, notebook, start, teach, words
+from web.site import (
+    claims,
+    frame,
+    lessons,
+    markdown,
+    mountain,
+    notebook,
+    reference,
+    start,
+    teach,
+    words,
+)
 from web.site.frame import SitePage
 from web.site.lessons import Lesson
 from web.site.markdown import Headings
-from web.site.places import CLAIMS, COPIES, ROOT, Places, places, relative
+from web.site.places import CLAIMS, COPIES, ROOT, Places, page_of, places, relative
 
 BUILD = ROOT / "build" / "site"
 PAGE = Path(__file__).resolve().parents[1] / "page"
@@ -24,17 +35,22 @@ ASSETS = (PAGE, VIEW)
 LOADED = (".js", ".css", ".svg")
 OWN = {CLAIMS: "claims.html"}
 """Pages that no file of the repository stands behind."""
+REFERENCE = "reference"
+"""Name of the page of the public names."""
 
 
-def build(folder: Path = BUILD, repository: str = "", run: bool = True) -> Places:
+def build(
+    folder: Path = BUILD, repository: str = "", run: bool = True, names: bool = True
+) -> Places:
     """Write all static pages of the site, and return their places.
 
     Args:
         folder: where to write; it is made where it is missing.
         repository: address where the files of the repository can be read, or empty.
         run: also compute the claims that need a run of a step.
+        names: also make the pages of the public names, which takes longer than all others.
     """
-    known = places(repository, OWN)
+    known = places(repository, OWN | ({REFERENCE: reference.START} if names else {}))
     for page in pages(known, run):
         write(page, known, folder)
     copy(folder)
@@ -49,8 +65,20 @@ def pages(known: Places, run: bool = True) -> Iterator[SitePage]:
     for file, place in known.of.items():
         if file.endswith(".ipynb"):
             yield notebook_page(file, known)
-        elif file.endswith(".md") and place == str(PurePosixPath(file).with_suffix(".html")):
+        elif file.endswith(".md") and place == page_of(file):
             yield text_page(file, known)
+    if REFERENCE in known.extra:
+        for page in reference.pages():
+            yield replace(page, body=_docs_line(page.place, known) + page.body)
+
+
+def _docs_line(place: str, known: Places) -> str:
+    """Return the line above a page of docs: all pages of docs, and the public names."""
+    rows = [("All pages of docs", known.of["docs/README.md"])]
+    if REFERENCE in known.extra:
+        rows.append(("Public names", known.extra[REFERENCE]))
+    links = " · ".join(f'<a href="{relative(to, place)}">{name}</a>' for name, to in rows)
+    return f'<p class="above">{links}</p>\n'
 
 
 def write(page: SitePage, known: Places, folder: Path) -> None:
@@ -165,5 +193,7 @@ def text_page(file: str, known: Places) -> SitePage:
     body = markdown.html(text, lambda link: known.resolve(link, file), headings)
     title = headings.rows[0][2]
     about = next(line for line in text.splitlines()[1:] if line.strip())
+    if file.startswith("docs/"):
+        body = _docs_line(known.of[file], known) + body
     page = SitePage(known.of[file], f"{title} – memlab", about[:300], body, file)
     return replace(page, headings=headings, kind=PurePosixPath(file).stem.lower())
