@@ -1,0 +1,159 @@
+"""Adding JupyterLite to a built site: ``python -m web.lite [SITE]``.
+
+It shares Pyodide with the pages (``SITE/live``), and adds to that folder one file, its lock file.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from memlab.cli.lessons import BESIDE
+from web.lite import wheels
+from web.lite.environment import RELEASES, environment, programs, run
+from web.pyodide import ROOT, Pair, chosen, prepare
+
+APPS = ("lab", "notebooks")
+"""JupyterLab, which memlab's lessons open in, and Jupyter Notebook, where one notebook is a page."""
+KERNEL = "@jupyterlite/pyodide-kernel-extension"
+FOLDER, LIVE, WHEELS = "lite", "live", "wheels"
+LOCK = "jupyterlite-lock.json"
+PYPI = f"extensions/{KERNEL}/static/pypi"
+"""Folder of the wheels that the kernel brings."""
+OLD_WIDGETS = "widgetsnbextension-3"
+SPOKEN = {"MEMLAB_MACHINE": "recorded", "MEMLAB_PROGRESS": "/drive/progress.json"}
+"""Environment of the kernel: planned seconds are those of the texts, and progress lies beside the
+notebooks, where the browser keeps it."""
+LESSONS = ROOT / "lessons"
+
+
+def build(site: Path, pair: Pair | None = None, kernels: Iterable[Path] = ()) -> Path:
+    """Add JupyterLite to a site, and return its folder.
+
+    Args:
+        site: folder of the site.
+        pair: Pyodide and NumPy; those of ``MEMLAB_PYODIDE`` unless given.
+        kernels: compiled kernels with their table, which memlab's wheel carries.
+
+    Raises:
+        InputError: something that it needs cannot be had.
+    """
+    pair = pair or chosen()
+    target = site / FOLDER
+    shutil.rmtree(target, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as place:
+        contents = Path(place, "files")
+        copy_lessons(contents)
+        (Path(place) / "jupyter-lite.json").write_text(json.dumps(settings(pair)), "utf-8")
+        (Path(place) / "overrides.json").write_text(json.dumps(overrides()), "utf-8")
+        apps = [f"--apps={app}" for app in APPS]
+        command = [str(programs(RELEASES[pair.name].folder) / "jupyter-lite"), "build"]
+        environment(pair)
+        run([*command, *apps, "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive",
+             "--lite-dir", place, "--contents", str(contents), "--output-dir", str(target)],
+            "JupyterLite cannot be built", Path(place))  # fmt: skip
+    packages = add_wheels(site, pair, kernels)
+    add_packages(target / "jupyter-lite.json", packages)
+    return target
+
+
+def copy_lessons(folder: Path) -> None:
+    """Copy the learners' notebooks with their pictures, and the pages that they link to."""
+    for file in contents():
+        target = folder / file.relative_to(LESSONS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+
+
+def contents() -> Iterator[Path]:
+    """Yield the files that a learner sees, those of other languages too."""
+    yield from sorted(LESSONS.glob("[0-9][0-9]_*.ipynb"))
+    yield from sorted(LESSONS.glob("*.md"))
+    yield from sorted(LESSONS.glob("[a-z][a-z]/*.ipynb"))
+    for name in BESIDE:
+        if name != "data":  # memlab's wheel has it
+            yield from sorted(path for path in (LESSONS / name).rglob("*") if _is_shown(path))
+
+
+def _is_shown(path: Path) -> bool:
+    """True for a file that is no checkpoint."""
+    return path.is_file() and not any(part.startswith(".") for part in path.parts)
+
+
+def settings(pair: Pair) -> dict[str, Any]:
+    """Return the configuration of JupyterLite, seen from its folder."""
+    return {
+        "jupyter-lite-schema-version": 0,
+        "jupyter-config-data": {
+            "appName": "memlab",
+            "litePluginSettings": {
+                f"{KERNEL}:kernel": {
+                    "pyodideUrl": f"./../{LIVE}/{pair.core[0]}",
+                    "disablePyPIFallback": True,
+                    "loadPyodideOptions": {
+                        "lockFileURL": f"./../{LIVE}/{LOCK}",
+                        "env": {"HOME": "/home/pyodide", **SPOKEN},
+                    },
+                }
+            },
+        },
+    }
+
+
+def overrides() -> dict[str, Any]:
+    """Return the settings of JupyterLab that memlab's own lab has."""
+    folder = ROOT / "memlab/jupyter/labconfig/default_setting_overrides.d"
+    told: dict[str, Any] = {}
+    for file in sorted(folder.glob("*.json")):
+        told |= json.loads(file.read_text(encoding="utf-8"))
+    return told
+
+
+def add_wheels(site: Path, pair: Pair, kernels: Iterable[Path]) -> list[str]:
+    """Write the wheels and the lock file of the notebook's kernel; return all its packages."""
+    release = RELEASES[pair.name]
+    live, folder = site / LIVE, site / FOLDER / WHEELS
+    folder.mkdir()
+    first = prepare(pair)
+    told = json.loads((first / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
+    names = wheels.closure(told, release.packages)
+    source = prepare(pair, tuple(names))
+    shared = [name for name in names if (live / told[name]["file_name"]).exists()]
+    wheels.copy(source, folder, [name for name in names if name not in shared])
+    live.mkdir(exist_ok=True)
+    for name in pair.core:
+        if not (live / name).exists():
+            shutil.copyfile(source / name, live / name)
+    wheels.widgets(told, folder)
+    own = wheels.memlab_wheel(folder, tuple(kernels))
+    address = f"../{FOLDER}/{WHEELS}/"
+    known = {told[name]["file_name"] for name in names}
+    more = [
+        wheels.entry(file, address, wheels.NEEDED if file == own else None)
+        for file in sorted(folder.glob("*.whl"))
+        if file.name not in known
+    ]
+    more += [
+        wheels.entry(file, f"../{FOLDER}/{PYPI}/")
+        for file in sorted((site / FOLDER / PYPI).glob("*.whl"))
+        if not file.name.startswith(OLD_WIDGETS)
+    ]
+    lock = wheels.lock(source, names, address, shared, more)
+    (live / LOCK).write_text(json.dumps(lock, indent=1), encoding="utf-8")
+    return list(lock["packages"])
+
+
+def add_packages(file: Path, packages: Iterable[str]) -> None:
+    """Let the kernel load all packages at once, before it starts: one after the other takes twice
+    as long."""
+    told = json.loads(file.read_text(encoding="utf-8"))
+    options = told["jupyter-config-data"]["litePluginSettings"][f"{KERNEL}:kernel"]
+    spelled = {"pyodide-kernel": "pyodide_kernel"}  # an older kernel asks for it in this spelling
+    options["loadPyodideOptions"]["packages"] = [
+        word for name in packages for word in dict.fromkeys([name, spelled.get(name, name)])
+    ]
+    file.write_text(json.dumps(told, indent=1), encoding="utf-8")
