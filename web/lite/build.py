@@ -18,7 +18,7 @@ from web.lite.environment import RELEASES, environment, programs, run
 from web.pyodide import ROOT, Pair, chosen, prepare
 
 APPS = ("lab", "notebooks")
-"""JupyterLab, which memlab's lessons open in, and Jupyter Notebook, where one notebook is a page."""
+"""JupyterLab, which the lessons open in elsewhere, and Jupyter Notebook, a page for a notebook."""
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 FOLDER, LIVE, WHEELS = "lite", "live", "wheels"
 LOCK = "jupyterlite-lock.json"
@@ -92,7 +92,7 @@ def settings(pair: Pair) -> dict[str, Any]:
             "appName": "memlab",
             "litePluginSettings": {
                 f"{KERNEL}:kernel": {
-                    "pyodideUrl": f"./../{LIVE}/{pair.core[0]}",
+                    "pyodideUrl": f"./../{LIVE}/{RELEASES[pair.name].script}",
                     "disablePyPIFallback": True,
                     "loadPyodideOptions": {
                         "lockFileURL": f"./../{LIVE}/{LOCK}",

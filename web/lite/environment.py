@@ -28,11 +28,13 @@ STAMP = "complete"
 class Release:
     """Release of JupyterLite whose kernel fits a pair.
 
-    ``packages`` are those of Pyodide that its kernel begins with.
+    ``script`` is the file of Pyodide that its kernel begins with, ``packages`` are those that it
+    loads.
     """
 
     core: str
     kernel: str
+    script: str
     packages: tuple[str, ...]
 
     @property
@@ -42,8 +44,10 @@ class Release:
 
 
 RELEASES: Mapping[str, Release] = {
-    "test": Release("0.6.4", "0.6.1", ("ssl", "sqlite3", "micropip", "jedi", "ipython", "numpy")),
-    "published": Release("0.8.6", "0.8.7", ("micropip", "jedi", "ipython", "numpy")),
+    "test": Release(
+        "0.6.4", "0.6.1", "pyodide.js", ("ssl", "sqlite3", "micropip", "jedi", "ipython", "numpy")
+    ),
+    "published": Release("0.8.6", "0.8.7", "pyodide.mjs", ("micropip", "jedi", "ipython", "numpy")),
 }
 """Release by the name of the pair."""
 
