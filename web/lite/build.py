@@ -15,14 +15,15 @@ from typing import Any
 from memlab.cli.lessons import BESIDE
 from web.lite import wheels
 from web.lite.environment import RELEASES, environment, programs, run
-from web.pyodide import ROOT, Pair, chosen, prepare
+from web.live import KERNELS
+from web.pyodide import BUILD, ROOT, Pair, chosen, prepare
 
 APPS = ("lab", "notebooks")
 """JupyterLab, which the lessons open in elsewhere, and Jupyter Notebook, a page for a notebook."""
-KERNEL = "@jupyterlite/pyodide-kernel-extension"
+PLUGIN = "@jupyterlite/pyodide-kernel-extension"
 FOLDER, LIVE, WHEELS = "lite", "live", "wheels"
 LOCK = "jupyterlite-lock.json"
-PYPI = f"extensions/{KERNEL}/static/pypi"
+PYPI = f"extensions/{PLUGIN}/static/pypi"
 """Folder of the wheels that the kernel brings."""
 OLD_WIDGETS = "widgetsnbextension-3"
 SPOKEN = {"MEMLAB_MACHINE": "recorded", "MEMLAB_PROGRESS": "/drive/progress.json"}
@@ -31,13 +32,12 @@ notebooks, where the browser keeps it."""
 LESSONS = ROOT / "lessons"
 
 
-def build(site: Path, pair: Pair | None = None, kernels: Iterable[Path] = ()) -> Path:
+def build(site: Path, pair: Pair | None = None) -> Path:
     """Add JupyterLite to a site, and return its folder.
 
     Args:
         site: folder of the site.
         pair: Pyodide and NumPy; those of ``MEMLAB_PYODIDE`` unless given.
-        kernels: compiled kernels with their table, which memlab's wheel carries.
 
     Raises:
         InputError: something that it needs cannot be had.
@@ -56,7 +56,7 @@ def build(site: Path, pair: Pair | None = None, kernels: Iterable[Path] = ()) ->
         run([*command, *apps, "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive",
              "--lite-dir", place, "--contents", str(contents), "--output-dir", str(target)],
             "JupyterLite cannot be built", Path(place))  # fmt: skip
-    packages = add_wheels(site, pair, kernels)
+    packages = add_wheels(site, pair)
     add_packages(target / "jupyter-lite.json", packages)
     return target
 
@@ -91,7 +91,7 @@ def settings(pair: Pair) -> dict[str, Any]:
         "jupyter-config-data": {
             "appName": "memlab",
             "litePluginSettings": {
-                f"{KERNEL}:kernel": {
+                f"{PLUGIN}:kernel": {
                     "pyodideUrl": f"./../{LIVE}/{RELEASES[pair.name].script}",
                     "disablePyPIFallback": True,
                     "loadPyodideOptions": {
@@ -113,23 +113,22 @@ def overrides() -> dict[str, Any]:
     return told
 
 
-def add_wheels(site: Path, pair: Pair, kernels: Iterable[Path]) -> list[str]:
+def add_wheels(site: Path, pair: Pair) -> list[str]:
     """Write the wheels and the lock file of the notebook's kernel; return all its packages."""
     release = RELEASES[pair.name]
     live, folder = site / LIVE, site / FOLDER / WHEELS
     folder.mkdir()
-    first = prepare(pair)
-    told = json.loads((first / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
+    told = wheels.packages(prepare(pair))
     names = wheels.closure(told, release.packages)
     source = prepare(pair, tuple(names))
     shared = [name for name in names if (live / told[name]["file_name"]).exists()]
     wheels.copy(source, folder, [name for name in names if name not in shared])
     live.mkdir(exist_ok=True)
-    for name in pair.core:
+    for name in (*pair.core, *pair.more):
         if not (live / name).exists():
             shutil.copyfile(source / name, live / name)
     wheels.widgets(told, folder)
-    own = wheels.memlab_wheel(folder, tuple(kernels))
+    own = wheels.memlab_wheel(folder, kernels())
     address = f"../{FOLDER}/{WHEELS}/"
     known = {told[name]["file_name"] for name in names}
     more = [
@@ -147,11 +146,16 @@ def add_wheels(site: Path, pair: Pair, kernels: Iterable[Path]) -> list[str]:
     return list(lock["packages"])
 
 
+def kernels() -> list[Path]:
+    """Return the compiled kernels with their table, as far as they are built."""
+    return [file for file in (BUILD / name for name in KERNELS) if file.exists()]
+
+
 def add_packages(file: Path, packages: Iterable[str]) -> None:
     """Let the kernel load all packages at once, before it starts: one after the other takes twice
     as long."""
     told = json.loads(file.read_text(encoding="utf-8"))
-    options = told["jupyter-config-data"]["litePluginSettings"][f"{KERNEL}:kernel"]
+    options = told["jupyter-config-data"]["litePluginSettings"][f"{PLUGIN}:kernel"]
     spelled = {"pyodide-kernel": "pyodide_kernel"}  # an older kernel asks for it in this spelling
     options["loadPyodideOptions"]["packages"] = [
         word for name in packages for word in dict.fromkeys([name, spelled.get(name, name)])

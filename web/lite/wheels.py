@@ -10,8 +10,7 @@ import base64
 import hashlib
 import json
 import shutil
-import sys
-import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.parser import Parser
@@ -20,19 +19,27 @@ from typing import Any
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from memlab.cli.lessons import cleared
-from web.lite.environment import download, run
+from web import bundle
+from web.lite.environment import download
 from web.pyodide import LOCK, ROOT
 
 WIDGETS = ("anywidget", "comm", "ipywidgets", "lazy_loader", "psygnal", "typing_extensions")
 """Packages of pure Python that memlab's views and ipywidgets import in a kernel."""
 NEEDED = ("anywidget", "ipywidgets", "lazy_loader", "numpy", "traitlets")
 """Packages that memlab needs there; Numba's place is taken by compiled kernels."""
-KEPT = ("data", "solutions")
-"""Folders of the lessons that memlab itself reads: recorded figures, and exercises' solutions."""
-LESSONS = "memlab/lessons/"
+INFO = {
+    "METADATA": "Metadata-Version: 2.1\nName: memlab\nVersion: {version}\n",
+    "WHEEL": "Wheel-Version: 1.0\nGenerator: memlab\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+}
+"""Files that make a zip file a wheel, beside the list of all its files."""
 
 Entry = dict[str, Any]
+
+
+def packages(source: Path) -> dict[str, Entry]:
+    """Return the packages of the lock file of a pair's folder."""
+    told = json.loads((source / LOCK).read_text(encoding="utf-8"))
+    return dict(told["packages"])
 
 
 def closure(packages: Mapping[str, Entry], names: Iterable[str]) -> list[str]:
@@ -56,54 +63,38 @@ def widgets(locked: Mapping[str, Entry], folder: Path) -> list[Path]:
     return download([name for name in WIDGETS if canonicalize_name(name) not in locked], folder)
 
 
-def memlab_wheel(folder: Path, kernels: Sequence[Path] = ()) -> Path:
+def memlab_wheel(folder: Path, kernels: Iterable[Path] = ()) -> Path:
     """Write memlab's wheel for a kernel in a page, and return it.
 
-    It is the released wheel without what JupyterLite shows itself (notebooks, images), with the
-    compiled kernels, and without requirements, as Pyodide has no Numba.
-
-    Args:
-        folder: where to write.
-        kernels: files that belong beside ``memlab/kernels/cpu/compile.py``.
+    It holds what a page's archive holds of memlab, the compiled kernels beside the package, and no
+    requirements, as Pyodide has no Numba.
     """
-    with tempfile.TemporaryDirectory() as place:
-        build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
-        run([*build, place], "memlab's wheel cannot be built", ROOT)
-        (released,) = Path(place).glob("*.whl")
-        with zipfile.ZipFile(released) as archive:
-            files = {name: archive.read(name) for name in archive.namelist() if _belongs(name)}
-        name = released.name
-    files |= {f"memlab/kernels/cpu/{file.name}": file.read_bytes() for file in kernels}
-    return write(folder / name, files)
+    version = project()["version"]
+    files = {name: text for name, text in bundle.contents() if name.startswith("memlab/")}
+    files |= {file.name: file.read_bytes() for file in kernels}
+    files |= {
+        f"memlab-{version}.dist-info/{name}": text.format(version=version).encode()
+        for name, text in INFO.items()
+    }
+    return write(folder / f"memlab-{version}-py3-none-any.whl", files)
 
 
-def _belongs(name: str) -> bool:
-    """True for a file that memlab reads in a kernel."""
-    if name.startswith(LESSONS):
-        return name.removeprefix(LESSONS).partition("/")[0] in KEPT
-    return ".data/" not in name and not name.endswith("/RECORD")
+def project() -> dict[str, Any]:
+    """Return what the project says about itself."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return dict(told["project"])
 
 
 def write(wheel: Path, files: Mapping[str, bytes]) -> Path:
     """Write a wheel from its files, the same bytes from the same files, and return it."""
-    content = {name: _reduced(name, text) for name, text in sorted(files.items())}
+    content = dict(sorted(files.items()))
     (info,) = {name.split("/")[0] for name in content if name.endswith("/METADATA")}
     rows = [f"{name},sha256={_digest(text)},{len(text)}" for name, text in content.items()]
     content[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, text in content.items():
-            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED, 9)
+            archive.writestr(zipfile.ZipInfo(name, bundle.DAY), text, zipfile.ZIP_DEFLATED, 9)
     return wheel
-
-
-def _reduced(name: str, text: bytes) -> bytes:
-    """Return a file without stored outputs and without requirements that no page can have."""
-    if name.endswith(".ipynb"):
-        return cleared(text)
-    if name.endswith(".dist-info/METADATA"):
-        lines = text.decode().splitlines(keepends=True)
-        return "".join(line for line in lines if not line.startswith("Requires-Dist:")).encode()
-    return text
 
 
 def _digest(text: bytes) -> str:
@@ -179,6 +170,6 @@ def lock(
 
 def copy(source: Path, target: Path, names: Iterable[str]) -> None:
     """Copy wheels of a pair by the names of their packages."""
-    told = json.loads((source / LOCK).read_text(encoding="utf-8"))["packages"]
+    told = packages(source)
     for name in names:
         shutil.copyfile(source / told[name]["file_name"], target / told[name]["file_name"])
