@@ -8,18 +8,19 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from memlab.cli.lessons import BESIDE
+from memlab.cli.lessons import cleared, copy_lessons
+from memlab.lesson_folders import LESSONS
 from web.lite import wheels
 from web.lite.environment import RELEASES, environment, programs, run
 from web.live import KERNELS
 from web.pyodide import BUILD, ROOT, Pair, chosen, prepare
 
-APPS = ("lab", "notebooks")
-"""JupyterLab, which the lessons open in elsewhere, and Jupyter Notebook, a page for a notebook."""
+APPS = ("notebooks", "tree")
+"""Jupyter Notebook, in which a notebook is a page, and its list of files."""
 PLUGIN = "@jupyterlite/pyodide-kernel-extension"
 FOLDER, LIVE, WHEELS = "lite", "live", "wheels"
 LOCK = "jupyterlite-lock.json"
@@ -29,7 +30,6 @@ OLD_WIDGETS = "widgetsnbextension-3"
 SPOKEN = {"MEMLAB_MACHINE": "recorded", "MEMLAB_PROGRESS": "/drive/progress.json"}
 """Environment of the kernel: planned seconds are those of the texts, and progress lies beside the
 notebooks, where the browser keeps it."""
-LESSONS = ROOT / "lessons"
 
 
 def build(site: Path, pair: Pair | None = None) -> Path:
@@ -47,7 +47,7 @@ def build(site: Path, pair: Pair | None = None) -> Path:
     shutil.rmtree(target, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
         contents = Path(place, "files")
-        copy_lessons(contents)
+        copy_notebooks(contents)
         (Path(place) / "jupyter-lite.json").write_text(json.dumps(settings(pair)), "utf-8")
         (Path(place) / "overrides.json").write_text(json.dumps(overrides()), "utf-8")
         apps = [f"--apps={app}" for app in APPS]
@@ -61,27 +61,14 @@ def build(site: Path, pair: Pair | None = None) -> Path:
     return target
 
 
-def copy_lessons(folder: Path) -> None:
-    """Copy the learners' notebooks with their pictures, and the pages that they link to."""
-    for file in contents():
+def copy_notebooks(folder: Path) -> None:
+    """Copy the learners' notebooks, without outputs, and what they link to: the copies that
+    ``memlab lab`` makes, and those of all other languages."""
+    copy_lessons(LESSONS, folder)
+    for file in sorted(LESSONS.glob("[a-z][a-z]/*.ipynb")):
         target = folder / file.relative_to(LESSONS)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target)
-
-
-def contents() -> Iterator[Path]:
-    """Yield the files that a learner sees, those of other languages too."""
-    yield from sorted(LESSONS.glob("[0-9][0-9]_*.ipynb"))
-    yield from sorted(LESSONS.glob("*.md"))
-    yield from sorted(LESSONS.glob("[a-z][a-z]/*.ipynb"))
-    for name in BESIDE:
-        if name != "data":  # memlab's wheel has it
-            yield from sorted(path for path in (LESSONS / name).rglob("*") if _is_shown(path))
-
-
-def _is_shown(path: Path) -> bool:
-    """True for a file that is no checkpoint."""
-    return path.is_file() and not any(part.startswith(".") for part in path.parts)
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(cleared(file.read_bytes()))
 
 
 def settings(pair: Pair) -> dict[str, Any]:
@@ -90,6 +77,7 @@ def settings(pair: Pair) -> dict[str, Any]:
         "jupyter-lite-schema-version": 0,
         "jupyter-config-data": {
             "appName": "memlab",
+            "appUrl": f"./{APPS[-1]}",
             "litePluginSettings": {
                 f"{PLUGIN}:kernel": {
                     "pyodideUrl": f"./../{LIVE}/{RELEASES[pair.name].script}",
