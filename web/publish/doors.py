@@ -6,7 +6,6 @@ JupyterLite lies in the site. Colab opens a copy whose first cell installs memla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from web.publish.repository import Repository
@@ -18,20 +17,11 @@ BRANCH = "notebooks"
 """Branch with the copies that Colab opens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
-    """Link from a page to a notebook: its text, its address, and what it says in full."""
+def doors(file: str, root: str, lite: bool, where: Repository | None) -> list[tuple[str, str]]:
+    """Return the doors of a page: the name of each, and its address.
 
-    text: str
-    address: str
-    title: str
-
-
-def doors(file: str, root: str, lite: bool, where: Repository | None) -> list[Door]:
-    """Return the doors of a page.
-
-    >>> [door.address for door in doors("lessons/01_linear.ipynb", "../", True, None)]
-    ['../lite/notebooks/index.html?path=01_linear.ipynb']
+    >>> doors("lessons/01_linear.ipynb", "../", True, None)
+    [('JupyterLite', '../lite/notebooks/index.html?path=01_linear.ipynb')]
 
     Args:
         file: the notebook, by its path in the repository.
@@ -39,15 +29,12 @@ def doors(file: str, root: str, lite: bool, where: Repository | None) -> list[Do
         lite: whether the site has JupyterLite.
         where: the repository, if one is named.
     """
-    rows = []
-    if lite:
-        path = quote(file.removeprefix("lessons/"))
-        title = "Open this lesson as a notebook in JupyterLite: nothing is installed"
-        rows.append(Door("JupyterLite", f"{root}{LITE}{path}", title))
-    if where:
-        title = "Open this lesson in Google Colab: its first cell installs memlab"
-        rows.append(Door("Colab", f"{COLAB}{where.name}/blob/{BRANCH}/{quote(file)}", title))
-        title = "Open this lesson in JupyterLab on mybinder.org: it starts after some minutes"
-        address = f"{BINDER}{where.name}/{where.commit}?urlpath=lab/tree/{quote(file)}"
-        rows.append(Door("Binder", address, title))
-    return rows
+    path = quote(file)
+    beside = [("JupyterLite", f"{root}{LITE}{path.removeprefix('lessons/')}")] if lite else []
+    if where is None:
+        return beside
+    return [
+        *beside,
+        ("Colab", f"{COLAB}{where.name}/blob/{BRANCH}/{path}"),
+        ("Binder", f"{BINDER}{where.name}/{where.commit}?urlpath=lab/tree/{path}"),
+    ]

@@ -37,6 +37,11 @@ class Repository:
         return f"{HOST}{self.name}/blob/{self.commit}"
 
     @property
+    def page(self) -> str:
+        """Address of its page."""
+        return f"{HOST}{self.name}/tree/{self.commit}"
+
+    @property
     def package(self) -> str:
         """Requirement by which pip installs memlab at the commit, with what lessons import."""
         return f"memlab[lessons] @ git+{HOST}{self.name}@{self.commit}"
