@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from memlab.course.hero import picture as hero
 from memlab.pictures import live as live_view
+from web.publish.repository import Repository
 from web.site import (
     claims,
     frame,
@@ -32,6 +33,8 @@ PAGE = Path(__file__).resolve().parents[1] / "page"
 VIEW = Path(live_view.__file__).parent
 ASSETS = (PAGE, VIEW)
 """Folders whose scripts, styles and icons pages load."""
+WRITTEN = ("assets", "benchmarks", "docs", "lessons")
+"""Folders of the site that are written anew each time."""
 LOADED = (".js", ".css", ".svg")
 OWN = {CLAIMS: "claims.html"}
 """Pages that no file of the repository stands behind."""
@@ -40,17 +43,23 @@ REFERENCE = "reference"
 
 
 def build(
-    folder: Path = BUILD, repository: str = "", run: bool = True, names: bool = True
+    folder: Path = BUILD,
+    repository: Repository | None = None,
+    run: bool = True,
+    lite: bool = False,
+    names: bool = True,
 ) -> Places:
     """Write all static pages of the site, and return their places.
 
     Args:
         folder: where to write; it is made where it is missing.
-        repository: address where the files of the repository can be read, or empty.
+        repository: where the files of the repository can be read, if it is named.
         run: also compute the claims that need a run of a step.
+        lite: whether JupyterLite is added too, so that lessons have a button for it.
         names: also make the pages of the public names, which takes longer than all others.
     """
-    known = places(repository, OWN | ({REFERENCE: reference.START} if names else {}))
+    known = places(repository, lite, OWN | ({REFERENCE: reference.START} if names else {}))
+    clear(folder)
     for page in pages(known, run):
         write(page, known, folder)
     copy(folder)
@@ -79,6 +88,13 @@ def _docs_line(place: str, known: Places) -> str:
         rows.append(("Public names", known.extra[REFERENCE]))
     links = " · ".join(f'<a href="{relative(to, place)}">{name}</a>' for name, to in rows)
     return f'<p class="above">{links}</p>\n'
+
+
+def clear(folder: Path) -> None:
+    """Remove the pages of an earlier build from a folder that holds a site."""
+    if (folder / "assets" / "page.css").exists():
+        for name in WRITTEN:
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def write(page: SitePage, known: Places, folder: Path) -> None:
