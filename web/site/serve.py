@@ -13,6 +13,7 @@ import gzip
 import os
 import sys
 import webbrowser
+from email.utils import formatdate
 from functools import lru_cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
@@ -25,8 +26,10 @@ same where it is free."""
 AGE = 600
 """Seconds for which a browser may keep a file, as on GitHub Pages."""
 KINDS = {
-    ".js": "text/javascript",
-    ".mjs": "text/javascript",
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".ipynb": "application/json",
     ".svg": "image/svg+xml",
@@ -54,8 +57,14 @@ class Handler(SimpleHTTPRequestHandler):
         takes = "gzip" in self.headers.get("Accept-Encoding", "")
         if not (takes and path.suffix in SQUEEZED and path.is_file()):
             return super().send_head()
+        changed = formatdate(path.stat().st_mtime, usegmt=True)
+        if self.headers.get("If-Modified-Since") == changed:
+            self.send_response(304)
+            self.end_headers()
+            return None
         content = squeezed(str(path), path.stat().st_mtime_ns)
         self.send_response(200)
+        self.send_header("Last-Modified", changed)
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(content)))
