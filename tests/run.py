@@ -29,10 +29,11 @@ PARTS = {
     "imports": "lint-imports --no-logo",
     "quick": f"{TESTS} --cases 2 -m 'not measures'",
     "cases": f"{TESTS} --cases 8 -m 'not measures'",
-    "measures": f"{TESTS} --cases 3 -m measures --ignore tests/browser",
+    "measures": f"{TESTS} --cases 3 -m measures --ignore tests/browser --ignore tests/web",
     "notebooks": f"{NOTEBOOKS} lessons/*.ipynb lessons/solutions/*.ipynb lessons/appendix/*.ipynb"
     " lessons/??/*.ipynb lessons/??/solutions/*.ipynb",
     "browser": f"{TESTS} --cases 3 --reruns 1 -r R tests/browser",
+    "web": f"{TESTS} --reruns 1 -r R -m measures tests/web",
     "crosses": f"{TESTS} --reruns 1",
 }
 """A machine that others share may stall for longer than a browser waits: there, a test that failed
@@ -41,7 +42,7 @@ NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 TOOLS_ALONE = ("lint", "format", "types", "imports")
 TARGETS = {
     "check": (*TOOLS_ALONE, "quick"),
-    "test": (*TOOLS_ALONE, "cases", "measures", "notebooks", "browser"),
+    "test": (*TOOLS_ALONE, "cases", "measures", "notebooks", "browser", "web"),
 }
 """What takes a minute and measures, compiles and opens nothing; and everything, once."""
 

