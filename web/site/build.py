@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -25,7 +26,7 @@ from web.site import (
 )
 from web.site.frame import SitePage
 from web.site.lessons import Lesson
-from web.site.markdown import Headings
+from web.site.markdown import COMMENT, Headings
 from web.site.places import CLAIMS, COPIES, ROOT, Places, page_of, places, relative
 
 BUILD = ROOT / "build" / "site"
@@ -208,8 +209,17 @@ def text_page(file: str, known: Places) -> SitePage:
     text = (ROOT / file).read_text(encoding="utf-8")
     body = markdown.html(text, lambda link: known.resolve(link, file), headings)
     title = headings.rows[0][2]
-    about = next(line for line in text.splitlines()[1:] if line.strip())
+    about = first_sentence(text)
     if file.startswith("docs/"):
         body = _docs_line(known.of[file], known) + body
-    page = SitePage(known.of[file], f"{title} – memlab", about[:300], body, file)
+    page = SitePage(known.of[file], f"{title} – memlab", about, body, file)
     return replace(page, headings=headings, kind=PurePosixPath(file).stem.lower())
+
+
+def first_sentence(text: str) -> str:
+    """Return the first words of a Markdown text below its heading, without marks; of one that has
+    tables alone, its headings."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)|<[^>]*>|[*`]", r"\1", COMMENT.sub("", text))
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", words)]
+    heads = ". ".join(part.strip("# ") for part in paragraphs if part.startswith("#"))
+    return next((part for part in paragraphs if part and part[0] not in "#|-"), heads)[:300]
