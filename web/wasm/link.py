@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -46,6 +47,19 @@ def optimised(module: Any) -> bytes:
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     return bytes(machine().emit_object(module))
+
+
+def object_of(text: str, folder: Path) -> Path:
+    """File of the object code of a module, given as LLVM's text.
+
+    All its functions that are not internal can be called from outside.
+    """
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = TRIPLE, str(machine().target_data)
+    module.verify()
+    file = folder / f"extra-{hashlib.sha256(text.encode()).hexdigest()[:16]}.o"
+    file.write_bytes(optimised(module))
+    return file
 
 
 def library(objects: Sequence[Path], to: Path) -> None:

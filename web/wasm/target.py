@@ -97,8 +97,9 @@ class Context(cpu.CPUContext):
         """Write no function for C."""
 
     def get_executable(self, *args: Any, **named: Any) -> Any:
-        """Return a function of Python's that stands for the code, which cannot be called."""
-        return len
+        """Return a function of Python's that stands for the code, which cannot be called. Numba
+        knows code by this function, so each has its own."""
+        return [].append
 
 
 @cache
