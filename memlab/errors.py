@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -207,6 +208,10 @@ def one_option(what: str, given: object, registry: Mapping[str, T]) -> T:
     return registry[known(what, given, registry)]
 
 
+IN_PAGE = sys.platform == "emscripten"
+"""True in a web page, which has NumPy and memlab alone, and where nothing can be installed."""
+
+
 def library(module: str, what: str) -> ModuleType:
     """Return a module of another package, which ``what`` needs. It is imported on first use.
 
@@ -217,6 +222,11 @@ def library(module: str, what: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError:
         package = module.partition(".")[0]
+        if IN_PAGE:
+            raise InputError(
+                _("{what} needs {package}, which no web page has; do it in the lab on a computer.",
+                  what=what, package=package)
+            ) from None  # fmt: skip
         raise InputError(
             _("{what} needs {package}, which is not installed; try pip install {package}.",
               what=what, package=package)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memlab import units
-from memlab.errors import InputError, library, shorten
+from memlab.errors import IN_PAGE, InputError, library, shorten
 
 MB = 10**6
 START, KERNELS, SCIPY, TORCH = 110 * MB, 320 * MB, 180 * MB, 600 * MB
@@ -79,19 +79,48 @@ def admit(nbytes: int, said: str, hint: str) -> None:
 
 def measurable() -> bool:
     """True if the free memory of this machine can be determined."""
-    return _installed("psutil")
+    return IN_PAGE or _installed("psutil")
 
 
 def room(root: Path = Path("/")) -> Room:
     """Bytes that arrays can still take here: the least of the system's free memory, of what the
     control groups of a container or a cluster still allow, and of what the limits of this
-    process leave beside the code of a run, its threads and their scratch memory."""
+    process leave beside the code of a run, its threads and their scratch memory. In a web page it
+    is what its own memory can still grow by, and what is free in it."""
+    if IN_PAGE:
+        return Room(page_memory().free)
     memory = library("psutil", "asking how much memory is free").virtual_memory()
     system = Room(int(memory.available), "")
     groups = (Room(left, "a control group") for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
     return least._replace(nbytes=max(0, least.nbytes))
+
+
+class PageMemory(NamedTuple):
+    """Memory of a web page, in bytes: what it has now and never gives back, and what is free for
+    arrays, with all that it can still grow by."""
+
+    nbytes: int
+    free: int
+
+
+def page_memory() -> PageMemory:
+    """Return the memory of this web page, as its C library counts it."""
+    import ctypes
+
+    class Counts(ctypes.Structure):
+        """Result of C's ``mallinfo``: 10 counts, of which the ninth is that of free bytes."""
+
+        _fields_ = [("counts", ctypes.c_size_t * 10)]
+
+    library: Any = ctypes.CDLL(None)
+    library.mallinfo.restype = Counts
+    for name in ("sbrk", "emscripten_get_heap_max", "emscripten_get_heap_size"):
+        getattr(library, name).restype = ctypes.c_size_t
+    end, most = library.sbrk(0), library.emscripten_get_heap_max()
+    free = most - end + library.mallinfo().counts[8]
+    return PageMemory(library.emscripten_get_heap_size(), free)
 
 
 def limited() -> bool:
@@ -166,6 +195,11 @@ def compiled_beforehand() -> Path | None:
     where there is no such file."""
     file = Path(os.environ.get(TABLE) or Path(__file__).parents[1] / "kernels.wasm")
     return file if not _installed("numba") and file.is_file() else None
+
+
+def compiling() -> bool:
+    """True if Numba is installed, which compiles kernels when they are first called."""
+    return _installed("numba")
 
 
 def _installed(package: str) -> bool:

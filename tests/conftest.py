@@ -13,7 +13,7 @@ from memlab import InputError
 # jsonschema compiles a grammar of addresses where it finds one, for seconds; nothing here needs it
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-pytest_plugins = ["tests.drawn", "tests.quick"]
+pytest_plugins = ["tests.drawn", "tests.quick", "tests.chromium"]
 
 OWN = (
     "MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE", "MEMLAB_RECORD", "MEMLAB_REQUIRE_CARDS",

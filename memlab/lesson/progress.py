@@ -11,17 +11,21 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from memlab import atomic_files, strings
 from memlab.errors import InputError, shorten, visible
 from memlab.lesson import own
+
+try:
+    from filelock import FileLock, Timeout
+except ModuleNotFoundError:  # a web page, which shares its files with no other process
+    FileLock, Timeout = None, TimeoutError  # type: ignore[misc, assignment]  # the class is not there
 
 FILE, SEED = "MEMLAB_PROGRESS", "MEMLAB_SEED"
 SCHEMA = "memlab.progress/1"
@@ -308,7 +312,7 @@ def _read_or_change(change: Callable[[Record], None] | None = None) -> Record | 
 def _changed_record(path: Path, change: Callable[[Record], None] | None) -> Record:
     """Read, change and write the progress file under a lock against other notebooks; a missing file
     is created with a new seed."""
-    with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
+    with _lock(path):
         try:
             record = read(path)
         except FileNotFoundError:
@@ -319,6 +323,13 @@ def _changed_record(path: Path, change: Callable[[Record], None] | None) -> Reco
         content = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
         atomic_files.write(path, content.encode(errors="replace"))
     return record
+
+
+def _lock(path: Path) -> AbstractContextManager[object]:
+    """Return a lock of a file against other notebooks."""
+    if FileLock is None:
+        return nullcontext()
+    return FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE)
 
 
 def _is_valid(record: Record) -> bool:

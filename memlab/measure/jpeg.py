@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from io import BytesIO
-from time import thread_time
 
 import numpy as np
-from PIL import Image
 
+from memlab.errors import library
 from memlab.measure.timing import once
 
 WIDTH, HEIGHT = 500, 375
@@ -18,6 +18,7 @@ COARSE = 4
 QUALITY = 90
 SIDE = 224
 """Pixels to which a photo is scaled for training."""
+PILLOW = "PIL.Image", "decoding a photo"
 RUNS, IMAGES = 3, 20
 """Runs, of which the fastest counts, and the photos of each."""
 
@@ -44,15 +45,16 @@ class Decoding:
 def photo() -> bytes:
     """Return a JPEG file of smooth random colours, about as large as a photo's."""
     values = np.random.default_rng(0).integers(0, 256, (HEIGHT // COARSE, WIDTH // COARSE, 3))
-    coarse, file = Image.fromarray(values.astype(np.uint8)), BytesIO()
-    image = coarse.resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
+    pillow = library(*PILLOW)
+    coarse, file = pillow.fromarray(values.astype(np.uint8)), BytesIO()
+    image = coarse.resize((WIDTH, HEIGHT), pillow.Resampling.BICUBIC)
     image.save(file, "JPEG", quality=QUALITY)
     return file.getvalue()
 
 
 def decoded(file: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     """Return the values of a photo, of shape (224, 224, 3), in uint8."""
-    image = Image.open(BytesIO(file)).convert("RGB")
+    image = library(*PILLOW).open(BytesIO(file)).convert("RGB")
     return np.asarray(image.resize((SIDE, SIDE)))
 
 
@@ -74,5 +76,5 @@ def decoding(runs: int = RUNS) -> Decoding:
         for _ in range(IMAGES):
             decoded(file)
 
-    seconds = min(once(decode_all, clock=thread_time) for _ in range(runs))
+    seconds = min(once(decode_all, clock=time.thread_time) for _ in range(runs))
     return Decoding(len(file), seconds / IMAGES)

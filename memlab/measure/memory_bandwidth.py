@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from tqdm import tqdm
-
 from memlab import free_memory, units
 from memlab.errors import InputError, several, whole_number
 from memlab.formats import FORMATS, Format
 from memlab.kernels.registry import Array
 from memlab.measure.processor import CLOCKS, caches, clock, set_apart
 from memlab.measure.timing import Machine, interleave, machine
+from memlab.progress_bar import progress_bar
 
 READ = ("fp64", "fp32", "bf16", "int8")
 REPEATS = 15
@@ -85,7 +84,10 @@ def measure(
     largest = max(caches().values(), default=0)
     nbytes = size(largest, free_memory.free_memory())
     array = np.ones(nbytes // 8)
-    with tqdm(delay=1, disable=not progress, leave=False, unit=" reads") as bar, set_apart():
+    with (
+        progress_bar(delay=1, disable=not progress, leave=False, unit=" reads") as bar,
+        set_apart(),
+    ):
 
         def case(values: Array, turn: int) -> None:
             total(values)

@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from time import get_clock_info, perf_counter, process_time
 
-from threadpoolctl import threadpool_info, threadpool_limits
-from tqdm import tqdm
-
 from memlab import units
 from memlab.errors import InputError
 from memlab.kernels import registry
+from memlab.kernels.cpu import thread_pools
+from memlab.kernels.cpu.thread_pools import infos as threadpool_info
 from memlab.kernels.registry import Array, KernelCall
 from memlab.measure.timing import BenchmarkLine, allow_torch, interleave, once
+from memlab.progress_bar import progress_bar
 from memlab.step.op import Op
 
 Way = Callable[[], object]
@@ -50,7 +50,7 @@ def clock() -> str:
 @contextmanager
 def limited(threads: int = 1) -> Iterator[None]:
     """Limit BLAS, and PyTorch where it is installed, to so many threads."""
-    with threadpool_limits(threads):
+    with thread_pools.limited(threads):
         if not allow_torch():
             yield
             return
@@ -110,7 +110,7 @@ def settled(
     clock = process_time if threads == 1 else perf_counter
     samples: dict[str, Samples] = {}
     counts, limits = dict.fromkeys(ways, 1), dict.fromkeys(ways, most)
-    bar = tqdm(delay=1, disable=progress is not True, leave=False, unit=" samples")
+    bar = progress_bar(delay=1, disable=progress is not True, leave=False, unit=" samples")
     with set_apart(), bar:
         for name, way in ways.items():
             bar.set_description(name)

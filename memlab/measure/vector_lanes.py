@@ -16,12 +16,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tqdm import tqdm
-
 from memlab import free_memory
 from memlab.errors import InputError, one_option, several, whole_number
 from memlab.measure.processor import CLOCKS, clock, set_apart
 from memlab.measure.timing import Machine, interleave, machine
+from memlab.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from memlab.kernels.cpu.vector_experiments import MicroKernel
@@ -251,7 +250,7 @@ def _points(
     kernels: dict[str, MicroKernel] = {}
     steps: dict[str, int] = {}
     pairs = [(name, n) for name in formats for n in lanes if n >= ARITHMETIC[name].least]
-    with tqdm(delay=1, disable=not progress, leave=False, unit=" loops") as bar:
+    with progress_bar(delay=1, disable=not progress, leave=False, unit=" loops") as bar:
         for name, count in pairs:
             key = f"{name} x {count}"
             bar.set_description(key)

@@ -85,7 +85,7 @@ class RunMemory:
                 self._allocate_on_host(storage.name, nbytes)
             else:
                 self.blocks[storage.name] = Piece(self.backend.block(nbytes))
-        except MemoryError:
+        except (MemoryError, ValueError):  # NumPy counts in 32 bits where pointers have them
             raise InputError(
                 f"this machine has no {units.both(nbytes)} in one piece left, though the plan fits "
                 "into what was free; try a smaller batch, or end what else uses it."

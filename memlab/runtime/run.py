@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memlab import units
-from memlab.errors import true_or_false
+from memlab import free_memory, units
+from memlab.errors import IN_PAGE, true_or_false
 from memlab.kernels.registry import Array
 from memlab.ledger.entries import UNNAMED
 from memlab.ledger.ledger import BEFORE, Entry, Ledger
@@ -30,6 +30,8 @@ from memlab.step.step import Step
 from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
 
+COUNTER = "the memory of this page has" if IN_PAGE else "the operating system counted at most"
+"""Counter of bytes beside the measurement, as the text of a run names it."""
 NAMED = 3
 """Number of operations that wrote NaN which the text of a run names."""
 
@@ -48,7 +50,8 @@ class Run:
         after: measured bytes after each operation.
         seconds: running time, without ``compile_seconds``.
         compile_seconds: time that Numba took to compile kernels that it met for the first time.
-        resident_set: most bytes that the operating system counted for this process.
+        resident_set: most bytes that the operating system counted for this process, or those of a
+            web page's memory.
         loss: loss of a training step; None for an inference.
         output: output of an inference; None for a training step.
         parameters: parameters and buffers after the step, by name.
@@ -189,7 +192,7 @@ class Run:
     def _other_counter(self) -> str:
         """Text about another counter of bytes, which counts other things too, in larger units."""
         if self.counted is None:
-            return f"the operating system counted at most {units.both(self.resident_set)}"
+            return f"{COUNTER} {units.both(self.resident_set)}"
         more = units.both(self.counted)
         return f"the device's own counter: at most {more} more than before (in steps of 2 MiB)"
 
@@ -351,7 +354,10 @@ def _measured_ledger(
 
 def resident_set() -> int:
     """Most bytes that the operating system has counted for this process; shown beside a
-    measurement, and no measure of a plan."""
+    measurement, and no measure of a plan. In a web page no system counts, but its memory never
+    shrinks."""
+    if IN_PAGE:
+        return free_memory.page_memory().nbytes
     import psutil
 
     if sys.platform == "win32":

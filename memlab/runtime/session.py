@@ -8,11 +8,11 @@ from functools import partial
 from math import inf
 
 import numpy.typing as npt
-from tqdm import tqdm
 
 from memlab.errors import InputError, known, real_number, shorten, true_or_false, whole_number
 from memlab.kernels.registry import Array, KernelCall
 from memlab.optimizers import OPTIMIZERS
+from memlab.progress_bar import progress_bar
 from memlab.runtime import initial_values
 from memlab.runtime.arena import Arena
 from memlab.runtime.inputs import Inputs, unmetered
@@ -141,7 +141,9 @@ class Session:
         try:
             self._copy_inputs_in(x, labels)
             with self.backend.kernel_context(self.program.step.threads):
-                bar = tqdm(self.turns, delay=1, disable=not progress, leave=False, unit="op")
+                bar = progress_bar(
+                    self.turns, delay=1, disable=not progress, leave=False, unit="op"
+                )
                 counts = [self._run_operation(index, turn) for index, turn in enumerate(bar)]
                 self.copies.finish()
                 return counts

@@ -10,13 +10,13 @@ from math import isfinite
 from typing import Protocol
 
 import numpy as np
-from tqdm import tqdm
 
 from memlab import strings, units
 from memlab.assemble.step import inference_step, training_step
 from memlab.errors import InputError, shorten, true_or_false, whole_number
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
+from memlab.progress_bar import progress_bar
 from memlab.runtime import memory_guard
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -182,7 +182,9 @@ def train(
     from memlab.runtime.metering.compile_time import Compilations, install_listener
 
     orders, record = np.random.default_rng(seed), _Record()
-    bar = tqdm(total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step")
+    bar = progress_bar(
+        total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step"
+    )
     with (
         install_listener(learn.backend.compiling, Compilations()) as compiling,
         Session(learn, seed, settings=settings) as session,

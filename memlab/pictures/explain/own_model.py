@@ -14,13 +14,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from memlab.errors import InputError, shorten, visible
 from memlab.pictures.explain.explained_changes import PARTS, StepChange, text_of
 from memlab.pictures.explain.recorded_model import TorchModel
 from memlab.pictures.values.number_text import three_digits
 from memlab.placement.cuda_cards import CARDS, USUAL, CudaCard
+from memlab.progress_bar import progress_bar
 from memlab.step.op import Phase
 from memlab.step.step import Step
 
@@ -118,7 +117,7 @@ class OwnModel(TorchModel):
     def _progress_bar(self, description: str, total: int | None = None) -> Iterator[None]:
         """Show a progress bar that moves with every recorded step."""
         form = "{desc} {n_fmt} steps, {elapsed}" if total is None else None
-        with tqdm(total=total, desc=description, leave=False, disable=not self.progress,
+        with progress_bar(total=total, desc=description, leave=False, disable=not self.progress,
                   bar_format=form) as self._progress:  # fmt: skip
             yield
 

@@ -1,18 +1,30 @@
 """Time that Numba took to compile, so that it does not count as running time.
 
-This module loads Numba, so a measurement imports it once the kernels are loaded.
+This module loads Numba, so a measurement imports it once the kernels are loaded. In a web page all
+kernels were compiled before: no compiler is there to listen to.
 """
 
 from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from memlab import free_memory
 from memlab.kernels.numba_private_api import INSTALL, LISTENER
 
-Listener: Any = LISTENER()
-install_listener: Any = INSTALL()
+
+@contextmanager
+def _not_installed(event: str, listener: Any) -> Iterator[Any]:
+    """Context in which nothing is heard of the compiler."""
+    yield listener
+
+
+Listener: Any = LISTENER() if free_memory.compiling() else object
+install_listener: Any = INSTALL() if free_memory.compiling() else _not_installed
+"""Context of an event and a listener to it."""
 
 
 class Compilations(Listener):  # type: ignore[misc]  # Numba's

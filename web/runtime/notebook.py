@@ -1,0 +1,159 @@
+"""A session of a page: its cells run here, and what they print, show, return or raise becomes the
+outputs below them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import linecache
+import os
+import re
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from web.runtime import widgets
+from web.runtime.outbox import post
+from web.runtime.shell import NO_MAGIC, display, shell
+
+PROGRESS = "MEMLAB_PROGRESS"
+MAGIC = re.compile(r"^\s*([%!]+\w*)|^\s*\w+\?\s*$", re.MULTILINE)
+"""Commands of IPython, and a name with a question mark."""
+PAUSE = 0.05
+"""Seconds between two messages of printed lines."""
+
+
+class Stream(io.TextIOBase):
+    """Standard output or error of the page: its lines become an output of the cell that runs."""
+
+    def __init__(self, name: str) -> None:
+        self.named, self._parts, self._sent = name, list[str](), 0.0
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # it is read alone
+        return "utf-8"
+
+    def write(self, text: str) -> int:
+        self._parts.append(text)
+        if "\n" in text and time.monotonic() - self._sent > PAUSE:
+            self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        text, self._parts = "".join(self._parts), []
+        if text:
+            self._sent = time.monotonic()
+            shell.show({"output_type": "stream", "name": self.named, "text": text})
+
+
+class Session:
+    """Names that cells share, and the messages that a page sends."""
+
+    def __init__(self) -> None:
+        self.module = ModuleType("__main__")
+        self.streams = Stream("stdout"), Stream("stderr")
+        self._told = self._progress()
+
+    def begin(self) -> None:
+        """Take the places of the interpreter's own module and streams."""
+        sys.modules["__main__"] = self.module
+        vars(self.module).update(display=display, get_ipython=lambda: shell)
+        vars(builtins).update(display=display)
+        shell.user_ns, shell.flush = vars(self.module), self.flush
+        sys.stdout, sys.stderr = self.streams
+
+    def flush(self) -> None:
+        """Send what was printed."""
+        for stream in self.streams:
+            stream.flush()
+
+    def run(self, cell: str, code: str) -> None:
+        """Run a cell; its outputs, an error included, are sent, and at last that it has ended."""
+        shell.cell = cell
+        shell.execution_count += 1
+        begun, fine = time.monotonic(), False
+        try:
+            self._execute(code, f"<cell {cell}>")
+            fine = True
+        except BaseException as error:  # also SystemExit: the worker goes on
+            self.flush()
+            shell.show(error_output(error))
+        self.flush()
+        self._tell_progress()
+        seconds = time.monotonic() - begun
+        post("done", cell=cell, count=shell.execution_count, fine=fine, seconds=seconds)
+
+    def receive(self, model: str, message: Mapping[str, Any]) -> None:
+        """Give a widget what the page has sent; what it prints belongs to no cell."""
+        shell.cell = ""
+        try:
+            widgets.receive(model, message)
+        except BaseException as error:
+            self.flush()
+            shell.show(error_output(error))
+        self.flush()
+        self._tell_progress()
+
+    def _execute(self, code: str, file: str) -> None:
+        if found := MAGIC.search(code):
+            ast_error = _syntax_error(code)
+            if ast_error is not None:
+                raise NotImplementedError(NO_MAGIC.format(given=found[0].strip()))
+        linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+        body = ast.parse(code, file).body
+        last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+        names = vars(self.module)
+        exec(compile(ast.Module(body, []), file, "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), file, "eval"), names)
+            if value is not None and not code.rstrip().endswith(";"):
+                names["_"] = value
+                display(value)
+
+    def _progress(self) -> str | None:
+        """Return the text of the progress file; None where there is none."""
+        named = os.environ.get(PROGRESS, "")
+        path = Path(named) if named else None
+        return path.read_text(encoding="utf-8") if path and path.exists() else None
+
+    def _tell_progress(self) -> None:
+        """Send the progress file where it has changed."""
+        text = self._progress()
+        if text != self._told:
+            self._told = text
+            post("progress_json", text=text)
+
+
+def _syntax_error(code: str) -> SyntaxError | None:
+    try:
+        ast.parse(code)
+    except SyntaxError as error:
+        return error
+    return None
+
+
+def error_output(error: BaseException) -> dict[str, Any]:
+    """Return an error as an output: its name, its words, and the traceback below the cell."""
+    named = type(error).__name__
+    if isinstance(error, SyntaxError):
+        lines = traceback.format_exception_only(error)
+    else:
+        lines = traceback.format_exception(type(error), error, _outside(error))
+    told = [line.rstrip() for line in lines]
+    return {"output_type": "error", "ename": named, "evalue": str(error), "traceback": told}
+
+
+def _outside(error: BaseException) -> Any:
+    """Return the traceback of an error without the frames of this file."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
