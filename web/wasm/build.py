@@ -11,13 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "web"
 LIBRARY, OBJECTS = FOLDER / "kernels.wasm", FOLDER / "objects"
-ENVIRONMENT = {
-    "MEMLAB_MACHINE": "recorded",
-    "NUMBA_CPU_FEATURES": "+simd128",
-    "NUMBA_CPU_NAME": "generic",
-    "NUMBA_DISABLE_INTEL_SVML": "1",
-}
-"""Environment of a process that compiles for pages: the width of vectors follows from it."""
+ENVIRONMENT = {"MEMLAB_MACHINE": "recorded", "NUMBA_DISABLE_INTEL_SVML": "1"}
+"""Environment of a process that compiles for pages."""
 
 
 def sources() -> str:

@@ -117,9 +117,7 @@ def _lowered(network: Network, format: str) -> Iterator[Step]:
     for name in algorithms.on("cpu"):
         for threads in (1, 2):
             with suppress(InputError):
-                yield memlab.training_step(
-                    network, format=format, algorithm=name, threads=threads
-                )
+                yield memlab.training_step(network, format=format, algorithm=name, threads=threads)
 
 
 def _rewritten(step: Step) -> Iterator[Step]:
@@ -142,4 +140,3 @@ def _applied(row: Technique, how: str | None, step: Step) -> Step:
     given = {name: known[name]() for name in needs if name in known}
     args = () if how is None else (how,)
     return registry.applied(row.name, *args, **given)(step)
-

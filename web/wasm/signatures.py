@@ -7,9 +7,8 @@ a number that Python goes on with, that number is computed in Python, on arrays 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from functools import partial
 from inspect import signature
 from itertools import product
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ import numpy as np
 from numba import types
 from numba.core.registry import CPUDispatcher
 
-from memlab.kernels.cpu import blas, compiled_table
+from memlab.kernels.cpu import blas
 from memlab.kernels.cpu import compile as compiling
 from memlab.kernels.cpu.compiled_table import described, full_name, positional
 
