@@ -41,7 +41,7 @@ function render({ model, el }) {
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
 
-  let queue = [], sent = [], waiting = 0, number = 0, slow = 0, gone = false;
+  let queue = [], sent = [], waiting = 0, number = 0, slow = 0, gone = false, linking = false;
   function send(name, value, dragging = false) {
     const last = queue.at(-1);
     const event = { name, value, dragging };
@@ -116,7 +116,9 @@ function render({ model, el }) {
     let place = null;
     for (const control of controls()) {
       if (control.kind === "button") {
-        ({ below, more: hidden }[control.place] ?? buttons).append(button(control));
+        const among = { below, more: hidden }[control.place] ?? buttons;
+        among.append(button(control));
+        if (control.name === "copy" && model.linkTo) among.append(linker());
         continue;
       }
       if (control.kind === "radio") { row.append(choice(control)); continue; }
@@ -161,6 +163,17 @@ function render({ model, el }) {
     return node;
   }
 
+  function linker() {  // where the page says how a link to this view begins
+    const textContent = model.get("now_").layout.copy_link;
+    const node = make("button", { type: "button", textContent });
+    node.onclick = () => {
+      linking = true;
+      send("copy_link", null);
+    };
+    fields.set("copy_link", node);
+    return node;
+  }
+
   function busy(node, control) {  // not `disabled`: that would lose the focus
     node.ariaDisabled = "true";
     node.textContent = control.busy;
@@ -193,8 +206,9 @@ function render({ model, el }) {
   }
 
   function field(control) {
-    const tag = control.kind === "select" ? "select" : "input";
+    const tag = { select: "select", area: "textarea" }[control.kind] ?? "input";
     const node = make(tag, { id: `${id}-${control.name}` });
+    if (tag === "textarea") area(node);
     if (tag === "input") node.type = control.kind;
     if (control.least !== null) node.min = control.least;
     if (control.most !== null) node.max = control.most;
@@ -202,7 +216,7 @@ function render({ model, el }) {
     if (control.placeholder) node.placeholder = control.placeholder;
     if (control.kind === "range") slider(node, control.name);
     else node.addEventListener("change", () => send(control.name, read(node)));
-    if (["number", "text"].includes(control.kind)) node.setAttribute("aria-describedby", status.id);
+    if (["number", "text", "area"].includes(control.kind)) node.setAttribute("aria-describedby", status.id);
     return node;
   }
 
@@ -255,9 +269,23 @@ function render({ model, el }) {
     }
     if (control.kind === "checkbox") { node.checked = control.value; return; }
     const value = String(control.kind === "range" ? Math.round(control.value) : control.value);
-    if (control.kind === "text" && node.dataset.told === value) return;  // it is being typed in
+    const typed = ["text", "area"].includes(control.kind);
+    if (typed && node.dataset.told === value) return;  // it is being typed in
     node.dataset.told = value;
     if (node.value !== value) node.value = value;
+    node.grow?.();
+  }
+
+  function area(node) {  // as high as its text; Ctrl+Enter shows what it says
+    node.spellcheck = false;
+    node.setAttribute("translate", "no");
+    node.grow = () => { node.rows = node.value.split("\n").length; };
+    node.addEventListener("input", node.grow);
+    node.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      node.dispatchEvent(new Event("change"));
+    });
   }
 
   function ready(node, control) {
@@ -398,11 +426,18 @@ function render({ model, el }) {
 
   async function copy() {
     const { layout, shown: { code } } = model.get("now_");
+    await write(code, layout.copied, layout.copy_by_hand);
+  }
+  async function copyLink({ layout, shown: { link } }) {
+    linking = false;
+    await write(model.linkTo(link), layout.copied, layout.link_by_hand);
+  }
+  async function write(text, copied, byHand) {
     try {
-      await navigator.clipboard.writeText(code);
-      say(layout.copied.replace("{code}", code));
+      await navigator.clipboard.writeText(text);
+      say(copied.replace("{code}", () => text));
     } catch {
-      say(layout.copy_by_hand.replace("{code}", code));
+      say(byHand.replace("{code}", () => text));
     }
   }
   function say(sentence, error = false) {
@@ -506,6 +541,7 @@ function render({ model, el }) {
     text.textContent = shown.text;
     if (spoken.textContent !== shown.says) spoken.textContent = shown.says;
     say(shown.error || shown.status, Boolean(shown.error));
+    if (linking && typeof shown.link === "string") copyLink(model.get("now_"));
     root.dataset.shown = shown.shown;
     const before = root.dataset.state;
     root.dataset.state = shown.state;
