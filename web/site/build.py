@@ -8,12 +8,13 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path, PurePosixPath
 
+from memlab.course.hero import picture as hero
 from memlab.pictures import live as live_view
-from web.site import frame, lessons, markdown, notebook, words
+from web.site import claims, frame, lessons, markdown, mountain, notebook, start, teach, words
 from web.site.frame import SitePage
 from web.site.lessons import Lesson
 from web.site.markdown import Headings
-from web.site.places import COPIES, ROOT, Places, places, relative
+from web.site.places import CLAIMS, COPIES, ROOT, Places, places, relative
 
 BUILD = ROOT / "build" / "site"
 PAGE = Path(__file__).resolve().parents[1] / "page"
@@ -21,24 +22,30 @@ VIEW = Path(live_view.__file__).parent
 ASSETS = (PAGE, VIEW)
 """Folders whose scripts, styles and icons pages load."""
 LOADED = (".js", ".css", ".svg")
+OWN = {CLAIMS: "claims.html"}
+"""Pages that no file of the repository stands behind."""
 
 
-def build(folder: Path = BUILD, repository: str = "") -> Places:
+def build(folder: Path = BUILD, repository: str = "", run: bool = True) -> Places:
     """Write all static pages of the site, and return their places.
 
     Args:
         folder: where to write; it is made where it is missing.
         repository: address where the files of the repository can be read, or empty.
+        run: also compute the claims that need a run of a step.
     """
-    known = places(repository)
-    for page in pages(known):
+    known = places(repository, OWN)
+    for page in pages(known, run):
         write(page, known, folder)
     copy(folder)
     return known
 
 
-def pages(known: Places) -> Iterator[SitePage]:
+def pages(known: Places, run: bool = True) -> Iterator[SitePage]:
     """Yield all pages."""
+    yield start.page()
+    yield teach.page(known)
+    yield claims.page(run)
     for file, place in known.of.items():
         if file.endswith(".ipynb"):
             yield notebook_page(file, known)
@@ -61,6 +68,16 @@ def copy(folder: Path) -> None:
     for file in (file for source in ASSETS for file in source.iterdir()):
         if file.suffix in LOADED:
             _copy(file, folder / "assets" / file.name)
+    (folder / "assets" / "mountain.js").write_text(mountain.script(), encoding="utf-8")
+    still = folder / "assets" / "still"
+    for name in hero.FILES:
+        _copy(ROOT / "lessons" / "images" / name, still / name)
+        (still / name).write_text(without_motion((still / name).read_text()), encoding="utf-8")
+
+
+def without_motion(svg: str) -> str:
+    """Return a moving picture as it stands still, with the question and the answer."""
+    return svg.replace("</style>", "*{animation:none!important}</style>")
 
 
 def _copy(file: Path, target: Path) -> None:

@@ -67,12 +67,14 @@ def html(page: SitePage, places: Places) -> str:
 
 
 def _head(page: SitePage) -> str:
-    styles = ["page.css", *page.styles, *(["view.css"] if page.live else [])]
-    scripts = ["site.js", *page.scripts, *(["page.js"] if page.live else [])]
+    styles = ["page.css", *page.styles, *(["view.css", "live.css"] if page.live else [])]
+    scripts = ["site.js", *page.scripts]
     links = "".join(f'<link rel="stylesheet" href="{page.root}assets/{name}">\n' for name in styles)
     links += "".join(
         f'<script type="module" src="{page.root}assets/{name}"></script>\n' for name in scripts
     )
+    if page.live:
+        links += f'<script src="{page.root}assets/start.js"></script>\n'
     return (
         '<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

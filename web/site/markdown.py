@@ -14,11 +14,17 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from web.site import places
 from web.site.code import highlighted
 from web.site.places import ROOT
 
 Resolve = Callable[[str], str]
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+ROW = re.compile(r"[A-H]\d+")
+MENTION = re.compile(rf"<sup>({ROW.pattern}(?:, {ROW.pattern})*)</sup>")
+"""Rows of the published table, as lessons mention them: ``<sup>B5, D2</sup>``."""
+CLAIMS = f"{places.CLAIMS}:"
+"""Link that stands for the page of the table."""
 LANGUAGES = {"中文": "zh", "日本語": "ja"}
 """Languages of the cells of a column, by its heading."""
 
@@ -50,7 +56,14 @@ def html(text: str, resolve: Resolve, headings: Headings) -> str:
     tokens = _parser().parse(COMMENT.sub("", text))
     _prepare(tokens, resolve, headings)
     rendered: str = _parser().renderer.render(tokens, _parser().options, {})
-    return rendered
+    return MENTION.sub(lambda found: _mentioned(found[1], resolve), rendered)
+
+
+def _mentioned(rows: str, resolve: Resolve) -> str:
+    """Return the rows of the published table that a text mentions, as links to them."""
+    place = resolve(CLAIMS)
+    link = ROW.sub(lambda row: f'<a href="{place}#{row[0]}">{row[0]}</a>', rows)
+    return f"<sup>{link if place else rows}</sup>"
 
 
 @cache

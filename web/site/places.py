@@ -27,6 +27,8 @@ COPIES = ("lessons/images/*", "lessons/lecture/*.html")
 START = "index.html"
 MOVED = {"README.md": START, "lessons": f"{START}#lessons", "lessons/instructor": "teach.html"}
 """Pages of the site that take the place of a file or a folder of the repository."""
+CLAIMS = "claims"
+"""Name of the page of the published table."""
 SOURCES = (
     "datascience.stackexchange.com", "docs.pytorch.org", "github.com/soumith/convnet-benchmarks",
 )  # fmt: skip
@@ -91,6 +93,8 @@ class Places:
         Raises:
             InputError: it leads to no file, or out of the site to a text that is not declared.
         """
+        if link == f"{CLAIMS}:":
+            return relative(self.extra[CLAIMS], self.of[file]) if CLAIMS in self.extra else ""
         if outside(link):
             return declared(link, file)
         path, _, anchor = link.partition("#")

@@ -1,0 +1,57 @@
+"""The archive that a page's Python unpacks: memlab with what its lessons need, and the runtime."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from web.carried import CARRIED, folder
+from web.pyodide import ROOT
+
+LEFT_OUT = ("bench", "cli", "course/lecture", "course/hero", "jupyter")
+"""Folders of memlab that no page uses."""
+ENDS = {".py", ".pyi", ".toml", ".json", ".po", ".css", ".js", ".csv", ".txt"}
+DAY = (2020, 1, 1, 0, 0, 0)
+"""Date of every file, so that the same sources make the same archive."""
+
+
+def write(file: Path) -> None:
+    """Write the archive."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in sorted(contents()):
+            archive.writestr(zipfile.ZipInfo(name, DAY), content, zipfile.ZIP_DEFLATED, 9)
+
+
+def contents() -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the content of each file of the archive."""
+    yield from _files(ROOT / "memlab", "memlab")
+    yield "web/__init__.py", (ROOT / "web/__init__.py").read_bytes()
+    yield from _files(ROOT / "web/runtime", "web/runtime")
+    for name in CARRIED:
+        yield from _files(folder(name), name)
+    yield from _files(ROOT / "lessons/data", "memlab/lessons/data")
+    for notebook in sorted((ROOT / "lessons/solutions").glob("*.ipynb")):
+        yield f"memlab/lessons/solutions/{notebook.name}", _solutions(notebook)
+
+
+def _files(place: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a package, without its tests and what no page uses."""
+    for path in sorted(place.rglob("*")):
+        inside = path.relative_to(place).as_posix()
+        is_left = name == "memlab" and inside.startswith(LEFT_OUT)
+        if path.suffix in ENDS and not is_left and "tests" not in path.parts:
+            yield f"{name}/{inside}", path.read_bytes()
+
+
+def _solutions(notebook: Path) -> bytes:
+    """Return a solved notebook with nothing but its solutions, which ``exercise.solution``
+    reads."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    kept = [
+        {"cell_type": "code", "metadata": cell["metadata"], "source": cell["source"]}
+        for cell in cells
+        if cell["cell_type"] == "code" and "solution" in cell["metadata"].get("tags", [])
+    ]
+    return json.dumps({"cells": kept}, ensure_ascii=False).encode()

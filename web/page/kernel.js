@@ -1,0 +1,98 @@
+// Python of a page, from its side: one worker, one cell at a time. `worker.js` lists the messages.
+
+export class Kernel {
+  constructor({ root, environment = {} }) {
+    this.root = root;
+    this.environment = environment;
+    this.files = {};  // texts by their paths, which are there before Python starts
+    this.worker = null;
+    this.ready = false;
+    this.failed = "";
+    this.running = null;
+    this.queue = [];
+    this.listeners = new Map();
+  }
+
+  on(kind, listener) {  // kind: of a message, or "state", or "gone"
+    this.listeners.set(kind, [...(this.listeners.get(kind) ?? []), listener]);
+  }
+
+  tell(kind, message) {
+    for (const listener of this.listeners.get(kind) ?? []) listener(message);
+  }
+
+  onProgress(listener) {  // called with the text of progress.json whenever it has changed
+    this.on("progress_json", ({ text }) => listener(text));
+  }
+
+  start() {
+    const live = new URL(`${this.root}live/`, document.baseURI).href;
+    try {
+      this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.worker.onmessage = ({ data }) => this.receive(typeof data === "string" ? JSON.parse(data) : data);
+    this.worker.onerror = (event) => { event.preventDefault?.(); this.fail(event.message ?? ""); };
+    this.worker.postMessage({ kind: "start", live, files: this.files, environment: this.environment });
+    this.tell("state", "loads");
+  }
+
+  receive(message) {
+    const { kind } = message;
+    if (kind === "ready") { this.ready = true; this.tell("state", "ready"); this.next(); }
+    if (kind === "failed") this.fail(message.why);
+    this.tell(kind, message);
+    if (kind === "done") {
+      const { resolve } = this.running;
+      this.running = null;
+      resolve(message);
+      this.next();
+    }
+  }
+
+  fail(why) {
+    if (this.ready) { console.error(why); return; }
+    this.failed = String(why?.message ?? why);
+    this.stopWorker();
+    this.tell("state", "failed");
+  }
+
+  run(cell, code) {  // a promise of the message that it has ended; null where it was stopped
+    return new Promise((resolve) => {
+      this.queue.push({ cell, code, resolve });
+      this.next();
+    });
+  }
+
+  next() {
+    if (!this.ready || this.running || !this.queue.length) return;
+    this.running = this.queue.shift();
+    const { cell, code } = this.running;
+    this.tell("state", "runs");
+    this.tell("begin", { cell });
+    this.worker.postMessage({ kind: "run", cell, code });
+  }
+
+  send(model, message) {  // what a widget sends goes before the next cell
+    if (!this.ready) throw new Error("Python is not there");
+    this.worker.postMessage({ kind: "widget", model, message });
+  }
+
+  stop() {  // ends the worker; another one starts
+    const waiting = [this.running, ...this.queue].filter(Boolean);
+    this.stopWorker();
+    this.queue = [];
+    this.running = null;
+    this.tell("gone");
+    for (const { resolve } of waiting) resolve(null);
+    this.start();
+  }
+
+  stopWorker() {
+    this.worker?.terminate();
+    this.worker = null;
+    this.ready = false;
+  }
+}

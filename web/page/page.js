@@ -1,0 +1,170 @@
+// A page with cells: it is complete as it was stored, and becomes live when Python is ready.
+//
+// Cells run in order: those near the screen by themselves, and before a cell that is asked for all
+// that come before it. `page` is what other modules of the site build on.
+
+import { Editor } from "./editor.js";
+import { Kernel } from "./kernel.js";
+import { Outputs } from "./outputs.js";
+import { Models } from "./widgets.js";
+import { words } from "./words.js";
+
+const { root = "", lesson = "" } = document.body.dataset;
+const { lang } = document.documentElement;
+const kernel = new Kernel({ root, environment: { MEMLAB_LANGUAGE: lang || "en", MEMLAB_LESSON: lesson } });
+const models = new Models(kernel);
+const cells = [...document.querySelectorAll("section.cell[data-cell]")].map((section, index) =>
+  new PageCell(section, index));
+const status = document.getElementById("python") ?? make("span", { id: "python", role: "status" });
+export const page = { kernel, models, cells, status, say, begin, runTo, tool };
+
+function make(tag, properties = {}) { return Object.assign(document.createElement(tag), properties); }
+
+// -- cells --------------------------------------------------------------------------------------------
+
+function PageCell(section, index) {
+  const cell = this;
+  Object.assign(this, { section, index, name: section.dataset.cell, ran: false, held: false, pending: null });
+  const place = section.querySelector(".output") ?? section.appendChild(make("div", { className: "output" }));
+  this.outputs = new Outputs(place, models);
+  const source = section.querySelector("pre.source");
+  this.button = make("button", { type: "button", textContent: words("run"), className: "run" });
+  this.button.setAttribute("aria-label", `${words("run")} ${index + 1}`);
+  this.button.onclick = () => asked(cell);
+  this.editor = new Editor(source, words("code", { cell: index + 1 }), {
+    run: (onwards) => { asked(cell); if (onwards) next(cell); },
+    leave: () => cell.button.focus(),
+  });
+  this.stored = this.editor.code;
+  section.querySelector(".editor").append(this.button);
+}
+
+function next(cell) { cells[cell.index + 1]?.editor.field.focus(); }
+
+function asked(cell) {  // by the reader
+  cell.held = false;
+  cell.pending = null;
+  runTo(cell.index - 1);
+  run(cell);
+}
+
+function run(cell) {
+  cell.ran = true;
+  cell.section.classList.add("waits");
+  const running = kernel.run(cell.name, cell.editor.code).then((done) => {
+    if (cell.pending === running) cell.pending = null;
+    cell.section.classList.remove("waits", "runs");
+    cell.section.removeAttribute("aria-busy");
+    if (!done) { cell.ran = false; return null; }
+    cell.outputs.end();
+    cell.section.dataset.count = done.count;
+    cell.section.dataset.fine = done.fine;
+    return done;
+  });
+  cell.pending = running;
+  return running;
+}
+
+function runTo(index) {  // what has not run yet, in order; resolves when all of it has ended
+  const due = cells.slice(0, index + 1).filter((cell) => !cell.ran && !cell.held);
+  return Promise.all(due.map(run));
+}
+
+const near = new IntersectionObserver((entries) => {
+  const seen = entries.filter((entry) => entry.isIntersecting);
+  for (const { target } of seen) target.dataset.near = "1";
+  if (seen.length && kernel.ready) reach();
+}, { rootMargin: "60% 0px" });
+
+function reach() {  // cells near the screen, with all before them
+  const last = cells.findLastIndex(({ section }) => section.dataset.near);
+  runTo(last);
+}
+
+const of = (name) => cells.find((cell) => cell.name === name);
+kernel.on("begin", ({ cell }) => {
+  const { section, outputs } = of(cell) ?? {};
+  outputs?.begin();
+  section?.classList.replace("waits", "runs");
+  section?.setAttribute("aria-busy", "true");
+});
+kernel.on("output", (message) => {
+  const cell = of(message.cell);
+  if (cell) cell.outputs.add(message);
+  else console.warn(message.output);
+});
+kernel.on("clear", ({ cell, wait }) => of(cell)?.outputs.clear(wait));
+kernel.on("gone", () => {
+  const running = cells.find(({ section }) => section.classList.contains("runs"));
+  if (running) running.held = true;
+  for (const cell of cells) cell.ran = false;
+});
+
+// -- how far Python is --------------------------------------------------------------------------------
+
+const bar = make("progress", { max: 1, value: 0, hidden: true });
+const said = make("span");
+bar.setAttribute("aria-hidden", "true");
+status.replaceChildren(said, " ", bar);
+const stop = tool("stop", () => { kernel.stop(); say(words("stopped")); });
+const all = tool("run_all", () => { for (const cell of cells) cell.held = false; runTo(cells.length - 1); });
+stop.hidden = true;
+
+function tool(key, act) {  // a button at the head of the page
+  const place = document.getElementById("tools") ?? document.querySelector("header") ?? document.body;
+  const button = make("button", { type: "button", textContent: words(key), onclick: act });
+  button.dataset.tool = key;
+  place.append(button);
+  return button;
+}
+
+function say(sentence) {
+  if (said.textContent !== sentence) said.textContent = sentence;
+}
+
+const MB = 1e6;
+let stage = "";
+kernel.on("progress", ({ stage: now, loaded, total }) => {
+  bar.hidden = false;
+  if (now) { say(words(now)); bar.removeAttribute("value"); stage = now; return; }
+  bar.value = loaded / total;
+  if (stage !== "loads") { say(words("loads", { total: (total / MB).toFixed(0) })); stage = "loads"; }
+});
+kernel.on("state", (state) => {
+  document.body.dataset.python = state;
+  stop.hidden = state !== "runs";
+  if (state === "ready") { bar.hidden = true; say(words("ready")); reach(); }
+  if (state === "failed") fail(kernel.failed);
+});
+kernel.on("done", () => {
+  if (kernel.queue.length) return;
+  stop.hidden = true;
+  document.body.dataset.python = "ready";
+});
+
+function fail(error) {  // pictures and texts stay
+  bar.hidden = true;
+  const missing = error.match(/(\S+) is missing/);
+  const why = missing ? words("missing", { file: missing[1] })
+    : /worker|wasm|webassembly|secur/i.test(error) || !error ? words("blocked")
+      : words("unknown", { error });
+  say(words("no_start", { why, try: words("try_reload") }));
+  status.classList.add("failed");
+  all.disabled = true;
+  for (const cell of cells) cell.button.disabled = true;
+}
+
+// -- beginning ----------------------------------------------------------------------------------------
+
+function theme() {  // pictures follow the name that JupyterLab gives to a dark page
+  document.body.dataset.jpThemeLight = String(!dark.matches);
+}
+const dark = matchMedia("(prefers-color-scheme: dark)");
+dark.addEventListener("change", theme);
+theme();
+
+export function begin() {
+  for (const { section } of cells) near.observe(section);
+  kernel.start();
+}
+begin();

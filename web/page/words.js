@@ -1,0 +1,39 @@
+// What a live page says, by language.
+
+const english = {
+  run: "Run", run_all: "Run all", stop: "Stop", code: "Code of cell {cell}",
+  loads: "Python loads: {total} MB", starts: "Python starts",
+  ready: "Python is ready", runs: "Runs", stopped: "Stopped. Python starts again; what you answered is kept.",
+  details: "Where it happened", restarted: "Stopped; press Run to try again.",
+  waits: "Waits for Python",
+  no_start: "Python does not run in this page: {why} Texts and pictures stay as they were stored. {try}",
+  blocked: "the browser blocks workers or WebAssembly.",
+  missing: "a file could not be loaded ({file}).",
+  unknown: "{error}.",
+  file: "a page that is opened as a file may load nothing.",
+  old: "this browser is too old.",
+  try_reload: "Reload the page, try another browser, or install memlab on a computer.",
+  try_server: "Open the site from a web address, or start the small server that lies beside it.",
+};
+
+const chinese = {
+  run: "运行", run_all: "全部运行", stop: "停止", code: "单元格 {cell} 的代码",
+  loads: "正在加载 Python：{total} MB", starts: "Python 正在启动",
+  ready: "Python 已就绪", runs: "正在运行", stopped: "已停止。Python 正在重新启动；你的回答会保留。",
+  details: "出错的位置", restarted: "已停止；按“运行”重试。",
+  waits: "等待 Python",
+  no_start: "本页无法运行 Python：{why} 文字和图片保持原样。{try}",
+  blocked: "浏览器阻止了 worker 或 WebAssembly。",
+  missing: "有一个文件无法加载（{file}）。",
+  unknown: "{error}。",
+  file: "作为文件打开的网页不能加载任何内容。",
+  old: "这个浏览器太旧。",
+  try_reload: "请重新加载本页，换一个浏览器，或在电脑上安装 memlab。",
+  try_server: "请通过网址打开本站，或启动它旁边的小型服务器。",
+};
+
+const table = document.documentElement.lang.startsWith("zh") ? { ...english, ...chinese } : english;
+
+export function words(key, values = {}) {
+  return table[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
