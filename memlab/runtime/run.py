@@ -20,6 +20,7 @@ from memlab.kernels.registry import Array
 from memlab.ledger.entries import UNNAMED
 from memlab.ledger.ledger import BEFORE, Entry, Ledger
 from memlab.placement.placement import ARENA, Placement
+from memlab.rounding import decode
 from memlab.runtime import memory_guard
 from memlab.runtime.async_copies import RAM
 from memlab.runtime.backend import Backend
@@ -391,6 +392,7 @@ def _results(session: Session) -> dict[str, Any]:
     live: dict[Role, dict[str, Array]] = {role: {} for role in Role}
     for tensor in step.live_out:
         values = session.value(tensor)  # a view of an arena would keep all of it
+        values = decode(values, tensor.format) if tensor.format.as_bits else values
         live[tensor.role][tensor.name] = np.array(values) if tensor.storage.name in born else values
     (output, *_) = live[Role.FEATURE_MAP].values()
     return {
