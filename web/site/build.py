@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from memlab.course.hero import picture as hero
 from memlab.pictures import live as live_view
+from web.publish.repository import Repository
 from web.site import claims, frame, lessons, markdown, mountain, notebook, start, teach, words
 from web.site.frame import SitePage
 from web.site.lessons import Lesson
@@ -26,15 +27,21 @@ OWN = {CLAIMS: "claims.html"}
 """Pages that no file of the repository stands behind."""
 
 
-def build(folder: Path = BUILD, repository: str = "", run: bool = True) -> Places:
+def build(
+    folder: Path = BUILD,
+    repository: Repository | None = None,
+    run: bool = True,
+    lite: bool = False,
+) -> Places:
     """Write all static pages of the site, and return their places.
 
     Args:
         folder: where to write; it is made where it is missing.
-        repository: address where the files of the repository can be read, or empty.
+        repository: where the files of the repository can be read, if it is named.
         run: also compute the claims that need a run of a step.
+        lite: whether JupyterLite is added too, so that lessons have a button for it.
     """
-    known = places(repository, OWN)
+    known = places(repository, lite, OWN)
     for page in pages(known, run):
         write(page, known, folder)
     copy(folder)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from web.publish.doors import doors
 from web.site import words
 from web.site.markdown import Headings
 from web.site.places import Places, relative
@@ -93,19 +94,32 @@ def _header(page: SitePage, places: Places) -> str:
     rows = [row for row in NAVIGATION if row[1].partition("#")[0] in places.all]
     links = "".join(_entry(name, place, page) for name, place in rows)
     if places.repository:
-        links += f'<a href="{escape(places.repository)}">Source</a>'
+        links += f'<a href="{escape(places.repository.page)}">Source</a>'
     tools = ""
     if page.live:
         label = escape(words.of("tools", page.language))
         tools = (
             f'<div class="bar"><div class="tools" id="tools" role="group" aria-label="{label}">'
-            '</div><span id="python" role="status"></span></div>'
+            f'</div><span id="python" role="status"></span>{_doors(page, places)}</div>'
         )
     return (
         f'<header class="site"{english}><div class="top">'
         f'<a class="home" href="{page.root}index.html">memlab</a>'
         f'<nav aria-label="Site">{links}</nav></div>{tools}</header>\n'
     )
+
+
+def _doors(page: SitePage, places: Places) -> str:
+    """Return the links to the same lesson as a notebook, in JupyterLite or elsewhere."""
+    rows = doors(page.file, page.root, places.lite, places.repository)
+    if not rows:
+        return ""
+    label = escape(words.of("notebook", page.language))
+    links = "".join(
+        f'<a href="{escape(address)}" title="{escape(words.of(name, page.language))}">{name}</a>'
+        for name, address in rows
+    )
+    return f'<nav class="tools doors" aria-label="{label}"><span>{label}</span>{links}</nav>'
 
 
 def _entry(name: str, place: str, page: SitePage) -> str:

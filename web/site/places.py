@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from memlab.errors import InputError
+from web.publish.repository import Repository
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -68,11 +69,13 @@ def outside(link: str) -> bool:
 class Places:
     """All files of the repository that the site shows, each with its place in it.
 
-    ``repository`` is the address where the repository's files can be read, or empty.
+    ``repository`` is where the repository's files can be read, if it is named; ``lite`` tells if
+    the site has JupyterLite.
     """
 
     of: Mapping[str, str]
-    repository: str = ""
+    repository: Repository | None = None
+    lite: bool = False
     extra: Mapping[str, str] = field(default_factory=dict)
     """Pages that no file of the repository stands behind, by a name: ``"playground"``."""
 
@@ -107,7 +110,7 @@ class Places:
             return f"{found}#{anchor}" if anchor and "#" not in found else found
         if not (ROOT / target).exists():
             raise InputError(f"{file} links to {link}, which is not there.")
-        return f"{self.repository}/{target}" if self.repository else ""
+        return f"{self.repository.files}/{target}" if self.repository else ""
 
 
 def declared(link: str, file: str) -> str:
@@ -124,9 +127,13 @@ def declared(link: str, file: str) -> str:
     return link
 
 
-def places(repository: str = "", extra: Mapping[str, str] | None = None) -> Places:
+def places(
+    repository: Repository | None = None,
+    lite: bool = False,
+    extra: Mapping[str, str] | None = None,
+) -> Places:
     """Return the places of all files that the site shows."""
     files = [str(path.relative_to(ROOT).as_posix()) for name in PAGES for path in ROOT.glob(name)]
     copies = [str(path.relative_to(ROOT).as_posix()) for name in COPIES for path in ROOT.glob(name)]
     own = {file: page_of(file) for file in sorted(files)} | {file: file for file in sorted(copies)}
-    return Places(own | MOVED, repository, extra or {})
+    return Places(own | MOVED, repository, lite, extra or {})

@@ -10,6 +10,9 @@ WORDS = {
         "solutions_long": "Every card revealed, every exercise solved",
         "back": "Back to the lesson", "around": "Other pages", "tools": "Tools of this page",
         "instructor": "For instructors", "lesson": "Lesson",
+        "notebook": "As a notebook", "JupyterLite": "In this browser; nothing is installed",
+        "Colab": "On Google's machines; the first cell installs memlab",
+        "Binder": "In JupyterLab on mybinder.org, after some minutes",
     },
     "zh": {
         "code": "代码", "picture": "图", "in words": "用文字描述此图",
@@ -18,6 +21,9 @@ WORDS = {
         "solutions_long": "所有卡片已揭晓，所有练习已解答",
         "back": "返回课程", "around": "其他页面", "tools": "本页工具",
         "instructor": "教师页", "lesson": "课程",
+        "notebook": "以笔记本打开", "JupyterLite": "在本浏览器中运行，无需安装",
+        "Colab": "在谷歌的机器上运行，第一个单元格会安装 memlab",
+        "Binder": "在 mybinder.org 的 JupyterLab 中运行，需等待几分钟",
     },
 }  # fmt: skip
 

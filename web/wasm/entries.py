@@ -89,7 +89,9 @@ def _argument(words: _Words, kind: Any) -> Any:
         return target.cast(builder, words.read(DOUBLE), types.float64, kind)
     if isinstance(kind, types.Boolean):
         return target.cast(builder, words.read(), types.int64, kind)
-    return target.cast(builder, words.read(), types.uint64 if not kind.signed else types.int64, kind)
+    return target.cast(
+        builder, words.read(), types.uint64 if not kind.signed else types.int64, kind
+    )
 
 
 def _array(words: _Words, kind: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -17,8 +18,31 @@ LINKERS = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(22, 13, -1)))
 RUNTIME = """
 define linkonce_odr void @NRT_incref(ptr %block) alwaysinline { ret void }
 define linkonce_odr void @NRT_decref(ptr %block) alwaysinline { ret void }
+
+define linkonce_odr i32 @numba_attempt_nocopy_reshape(
+    i64 %axes, ptr %shape, ptr %strides, i64 %count, ptr %extents, ptr %apart, i64 %size, i32 %f) {
+entry:
+  br label %test
+test:
+  %left = phi i64 [ %count, %entry ], [ %axis, %body ]
+  %stride = phi i64 [ %size, %entry ], [ %larger, %body ]
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %body, label %end
+body:
+  %axis = add nsw i64 %left, -1
+  %to = getelementptr i64, ptr %apart, i64 %axis
+  store i64 %stride, ptr %to
+  %from = getelementptr i64, ptr %extents, i64 %axis
+  %extent = load i64, ptr %from
+  %larger = mul i64 %stride, %extent
+  br label %test
+end:
+  ret i32 1
+}
 """
-"""Numba's counts of who holds an array: here NumPy owns every one of them."""
+"""What Numba's own library does elsewhere. Nobody counts here who holds an array, as NumPy owns every
+one of them. The strides of another shape are those of a contiguous array: Numba reshapes no
+other."""
 
 
 def linked(modules: Iterable[Any], kept: Iterable[str]) -> Any:
@@ -46,6 +70,19 @@ def optimised(module: Any) -> bytes:
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     return bytes(machine().emit_object(module))
+
+
+def object_of(text: str, folder: Path) -> Path:
+    """File of the object code of a module, given as LLVM's text.
+
+    All its functions that are not internal can be called from outside.
+    """
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = TRIPLE, str(machine().target_data)
+    module.verify()
+    file = folder / f"extra-{hashlib.sha256(text.encode()).hexdigest()[:16]}.o"
+    file.write_bytes(optimised(module))
+    return file
 
 
 def library(objects: Sequence[Path], to: Path) -> None:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from llvmlite import binding as llvm
-from numba.core import codegen, cpu, externals, registry
+from numba.core import codegen, config, cpu, externals, registry
 
 TRIPLE = "wasm32-unknown-emscripten"
 FEATURES = ("simd128", "bulk-memory", "sign-ext", "nontrapping-fptoint", "mutable-globals")
@@ -97,8 +97,9 @@ class Context(cpu.CPUContext):
         """Write no function for C."""
 
     def get_executable(self, *args: Any, **named: Any) -> Any:
-        """Return a function of Python's that stands for the code, which cannot be called."""
-        return len
+        """Return a function of Python's that stands for the code, which cannot be called. Numba
+        knows code by this function, so each has its own."""
+        return [].append
 
 
 @cache
@@ -109,4 +110,5 @@ def context() -> Context:
 
 def install() -> None:
     """Let Numba compile for WebAssembly in this process, before it compiled anything."""
+    config.CPU_FEATURES = ",".join(f"+{name}" for name in FEATURES)
     registry.CPUTarget._toplevel_target_context = property(lambda target: context())

@@ -125,6 +125,7 @@ class Setting(TraitType[T, Any]):
         argument: whether the factory takes it.
         fixed: whether it stays as the factory was given it.
         stays: whether presets leave it as it is.
+        linked: whether a link names it; not what a lesson asks, or what was guessed.
         stored: False where it belongs to this machine and this moment: a stored picture has its
             default.
         synced: whether the page knows its value, so that ``jslink`` works: JSON has to hold it. So
@@ -149,6 +150,7 @@ class Setting(TraitType[T, Any]):
     argument: bool = True
     fixed: bool = False
     stays: bool = False
+    linked: bool = True
     stored: bool = True
     synced: bool | None = None
     code: str | Callable[[State], bool] = "changed"
@@ -513,7 +515,7 @@ def asking(question: str) -> Setting[bool]:
     """
     return Setting(
         doc=f"whether it asks {question}, and shows no answer", default=False,
-        check=lambda given: true_or_false("asked", given), stays=True,
+        check=lambda given: true_or_false("asked", given), stays=True, linked=False,
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ function render({ model, el }) {
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
 
-  let queue = [], sent = [], waiting = 0, number = 0, slow = 0, gone = false;
+  let queue = [], sent = [], waiting = 0, number = 0, slow = 0, gone = false, linking = false;
   function send(name, value, dragging = false) {
     const last = queue.at(-1);
     const event = { name, value, dragging };
@@ -116,7 +116,9 @@ function render({ model, el }) {
     let place = null;
     for (const control of controls()) {
       if (control.kind === "button") {
-        ({ below, more: hidden }[control.place] ?? buttons).append(button(control));
+        const among = { below, more: hidden }[control.place] ?? buttons;
+        among.append(button(control));
+        if (control.name === "copy" && model.linkTo) among.append(linker());
         continue;
       }
       if (control.kind === "radio") { row.append(choice(control)); continue; }
@@ -158,6 +160,17 @@ function render({ model, el }) {
       send(control.name, null);
     };
     fields.set(control.name, node);
+    return node;
+  }
+
+  function linker() {  // where the page says how a link to this view begins
+    const textContent = model.get("now_").layout.copy_link;
+    const node = make("button", { type: "button", textContent });
+    node.onclick = () => {
+      linking = true;
+      send("copy_link", null);
+    };
+    fields.set("copy_link", node);
     return node;
   }
 
@@ -398,11 +411,18 @@ function render({ model, el }) {
 
   async function copy() {
     const { layout, shown: { code } } = model.get("now_");
+    await write(code, layout.copied, layout.copy_by_hand);
+  }
+  async function copyLink({ layout, shown: { link } }) {
+    linking = false;
+    await write(model.linkTo(link), layout.copied, layout.link_by_hand);
+  }
+  async function write(text, copied, byHand) {
     try {
-      await navigator.clipboard.writeText(code);
-      say(layout.copied.replace("{code}", code));
+      await navigator.clipboard.writeText(text);
+      say(copied.replace("{code}", () => text));
     } catch {
-      say(layout.copy_by_hand.replace("{code}", code));
+      say(byHand.replace("{code}", () => text));
     }
   }
   function say(sentence, error = false) {
@@ -506,6 +526,7 @@ function render({ model, el }) {
     text.textContent = shown.text;
     if (spoken.textContent !== shown.says) spoken.textContent = shown.says;
     say(shown.error || shown.status, Boolean(shown.error));
+    if (linking && typeof shown.link === "string") copyLink(model.get("now_"));
     root.dataset.shown = shown.shown;
     const before = root.dataset.state;
     root.dataset.state = shown.state;

@@ -57,6 +57,7 @@ import traitlets
 from memlab import strings
 from memlab.errors import InputError, listed, several, true_or_false, unknown
 from memlab.moved import old_names, rename_methods
+from memlab.pictures.live import link
 from memlab.pictures.live.setting import Checkbox, Draft, Range, Setting, State, resolve, same
 from memlab.pictures.live.widget import Control, Labels, Paragraph, Picture, Widget, width
 
@@ -156,6 +157,7 @@ class View(Widget, Generic[S]):
         self._events = {name: part for part in self.settings.values() for name in part.events}
         self._origin: PageState | None = None
         self._news = self._told = False
+        self._link: str | None = None
         self._width = self.widest
         self.widest_drawn = ROOM if self.widest >= View.widest else self.widest
         self.previous: State | None = None
@@ -379,6 +381,7 @@ class View(Widget, Generic[S]):
             lines=tuple(self.lines(scene)),
             after=tuple(self.after(scene)),
             code=self.code(),
+            link=self._link,
         )
 
     def first_slider(self, now: State) -> int:
@@ -389,7 +392,7 @@ class View(Widget, Generic[S]):
 
     def refresh(self, error: str = "") -> None:
         super().refresh(error)
-        self._news = False
+        self._news, self._link = False, None
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Apply the values that a linked widget of the page has chosen. Where they are refused, the
@@ -417,6 +420,10 @@ class View(Widget, Generic[S]):
             self._width = min(max(width(value), self.narrowest), self.widest_drawn)
         elif name == "text":
             self._told = True
+        elif name == "copy_link":
+            self._link = link.query_of(self)
+        elif name == "open_link":
+            self._open(str(value))
         elif name in self._events:
             setting = self._events[name]
             if self._offers(setting):
@@ -431,6 +438,15 @@ class View(Widget, Generic[S]):
             self._renew(self._start.replace(**self._staying()))
         elif (state := self.on_action(now, name, value)) is not None:
             self._slide(state, dragging)
+
+    def _open(self, query: str) -> None:
+        """Show what a link says.
+
+        Raises:
+            InputError: a part of it is refused; the rest is shown.
+        """
+        if sentences := link.follow(self, query):
+            raise InputError(" ".join(sentences))
 
     def _set(self, **changes: Any) -> None:
         """Set settings without checks. The methods of a view check what they set themselves."""

@@ -50,7 +50,8 @@ class Picture(NamedTuple):
     ``says`` what a screen reader hears, ``fact`` tells the mark that the keyboard is on, ``status``
     the line above the picture, ``verdict`` the parts of the line of an answer (kind, label, text
     and reason), ``lines`` stand below the picture and are read aloud when they change, ``after``
-    comes last, ``code`` is the line of Python that makes this view again.
+    comes last, ``code`` is the line of Python that makes this view again, ``link`` the query of a
+    link to it where that was asked for.
     """
 
     svg: str
@@ -64,6 +65,7 @@ class Picture(NamedTuple):
     lines: tuple[Paragraph, ...] = ()
     after: tuple[Paragraph, ...] = ()
     code: str = ""
+    link: str | None = None
 
 
 SHARED = ("widget", "draw", "role", "phase", "step", "optimizer", "kind", "fact")
@@ -222,7 +224,7 @@ class Widget(anywidget.AnyWidget):
 
     def _layout(self) -> dict[str, Any]:
         """Return what the page consists of, without the current picture and values."""
-        texts = ("copied", "copy_by_hand", "walk", "working", "gone")
+        texts = ("copied", "copy_by_hand", "copy_link", "link_by_hand", "walk", "working", "gone")
         return {
             "more": self.more(),
             "classes": self.classes,

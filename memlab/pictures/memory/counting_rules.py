@@ -46,7 +46,13 @@ class CountedOutputs:
     @property
     def label(self) -> str:
         """Kinds of outputs in it, as text."""
-        return ", ".join(dict.fromkeys(strings.get(f"kind.{kind}") for kind in self.kinds))
+        return ", ".join(dict.fromkeys(map(_label, self.kinds)))
+
+
+def _label(kind: str) -> str:
+    """Return what outputs of a kind are called; the kind itself where no text names it."""
+    key = f"kind.{kind}"
+    return strings.get(key) if strings.has(key) else kind.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)

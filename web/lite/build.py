@@ -1,0 +1,151 @@
+"""Adding JupyterLite to a built site: ``python -m web.lite [SITE]``.
+
+It shares Pyodide with the pages (``SITE/live``), and adds to that folder one file, its lock file.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from memlab.cli.lessons import cleared, copy_lessons
+from memlab.lesson_folders import LESSONS
+from web.lite import wheels
+from web.lite.environment import RELEASES, environment, programs, run
+from web.live import KERNELS
+from web.pyodide import BUILD, ROOT, Pair, chosen, prepare
+
+APPS = ("notebooks", "tree")
+"""Jupyter Notebook, in which a notebook is a page, and its list of files."""
+PLUGIN = "@jupyterlite/pyodide-kernel-extension"
+FOLDER, LIVE, WHEELS = "lite", "live", "wheels"
+LOCK = "jupyterlite-lock.json"
+PYPI = f"extensions/{PLUGIN}/static/pypi"
+"""Folder of the wheels that the kernel brings."""
+OLD_WIDGETS = "widgetsnbextension-3"
+SPOKEN = {"MEMLAB_MACHINE": "recorded", "MEMLAB_PROGRESS": "/drive/progress.json"}
+"""Environment of the kernel: planned seconds are those of the texts, and progress lies beside the
+notebooks, where the browser keeps it."""
+
+
+def build(site: Path, pair: Pair | None = None) -> Path:
+    """Add JupyterLite to a site, and return its folder.
+
+    Args:
+        site: folder of the site.
+        pair: Pyodide and NumPy; those of ``MEMLAB_PYODIDE`` unless given.
+
+    Raises:
+        InputError: something that it needs cannot be had.
+    """
+    pair = pair or chosen()
+    target = site / FOLDER
+    shutil.rmtree(target, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as place:
+        contents = Path(place, "files")
+        copy_notebooks(contents)
+        (Path(place) / "jupyter-lite.json").write_text(json.dumps(settings(pair)), "utf-8")
+        (Path(place) / "overrides.json").write_text(json.dumps(overrides()), "utf-8")
+        apps = [f"--apps={app}" for app in APPS]
+        command = [str(programs(RELEASES[pair.name].folder) / "jupyter-lite"), "build"]
+        environment(pair)
+        run([*command, *apps, "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive",
+             "--lite-dir", place, "--contents", str(contents), "--output-dir", str(target)],
+            "JupyterLite cannot be built", Path(place))  # fmt: skip
+    packages = add_wheels(site, pair)
+    add_packages(target / "jupyter-lite.json", packages)
+    return target
+
+
+def copy_notebooks(folder: Path) -> None:
+    """Copy the learners' notebooks, without outputs, and what they link to: the copies that
+    ``memlab lab`` makes, and those of all other languages."""
+    copy_lessons(LESSONS, folder)
+    for file in sorted(LESSONS.glob("[a-z][a-z]/*.ipynb")):
+        target = folder / file.relative_to(LESSONS)
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(cleared(file.read_bytes()))
+
+
+def settings(pair: Pair) -> dict[str, Any]:
+    """Return the configuration of JupyterLite, seen from its folder."""
+    return {
+        "jupyter-lite-schema-version": 0,
+        "jupyter-config-data": {
+            "appName": "memlab",
+            "appUrl": f"./{APPS[-1]}",
+            "litePluginSettings": {
+                f"{PLUGIN}:kernel": {
+                    "pyodideUrl": f"./../{LIVE}/{RELEASES[pair.name].script}",
+                    "disablePyPIFallback": True,
+                    "loadPyodideOptions": {
+                        "lockFileURL": f"./../{LIVE}/{LOCK}",
+                        "env": {"HOME": "/home/pyodide", **SPOKEN},
+                    },
+                }
+            },
+        },
+    }
+
+
+def overrides() -> dict[str, Any]:
+    """Return the settings of JupyterLab that memlab's own lab has."""
+    folder = ROOT / "memlab/jupyter/labconfig/default_setting_overrides.d"
+    told: dict[str, Any] = {}
+    for file in sorted(folder.glob("*.json")):
+        told |= json.loads(file.read_text(encoding="utf-8"))
+    return told
+
+
+def add_wheels(site: Path, pair: Pair) -> list[str]:
+    """Write the wheels and the lock file of the notebook's kernel; return all its packages."""
+    release = RELEASES[pair.name]
+    live, folder = site / LIVE, site / FOLDER / WHEELS
+    folder.mkdir()
+    told = wheels.packages(prepare(pair))
+    names = wheels.closure(told, release.packages)
+    source = prepare(pair, tuple(names))
+    shared = [name for name in names if (live / told[name]["file_name"]).exists()]
+    wheels.copy(source, folder, [name for name in names if name not in shared])
+    live.mkdir(exist_ok=True)
+    for name in (*pair.core, *pair.more):
+        if not (live / name).exists():
+            shutil.copyfile(source / name, live / name)
+    wheels.widgets(told, folder)
+    own = wheels.memlab_wheel(folder, kernels())
+    address = f"../{FOLDER}/{WHEELS}/"
+    known = {told[name]["file_name"] for name in names}
+    more = [
+        wheels.entry(file, address, wheels.NEEDED if file == own else None)
+        for file in sorted(folder.glob("*.whl"))
+        if file.name not in known
+    ]
+    more += [
+        wheels.entry(file, f"../{FOLDER}/{PYPI}/")
+        for file in sorted((site / FOLDER / PYPI).glob("*.whl"))
+        if not file.name.startswith(OLD_WIDGETS)
+    ]
+    lock = wheels.lock(source, names, address, shared, more)
+    (live / LOCK).write_text(json.dumps(lock, indent=1), encoding="utf-8")
+    return list(lock["packages"])
+
+
+def kernels() -> list[Path]:
+    """Return the compiled kernels with their table, as far as they are built."""
+    return [file for file in (BUILD / name for name in KERNELS) if file.exists()]
+
+
+def add_packages(file: Path, packages: Iterable[str]) -> None:
+    """Let the kernel load all packages at once, before it starts: one after the other takes twice
+    as long."""
+    told = json.loads(file.read_text(encoding="utf-8"))
+    options = told["jupyter-config-data"]["litePluginSettings"][f"{PLUGIN}:kernel"]
+    spelled = {"pyodide-kernel": "pyodide_kernel"}  # an older kernel asks for it in this spelling
+    options["loadPyodideOptions"]["packages"] = [
+        word for name in packages for word in dict.fromkeys([name, spelled.get(name, name)])
+    ]
+    file.write_text(json.dumps(told, indent=1), encoding="utf-8")
