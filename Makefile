@@ -24,7 +24,8 @@ TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cu
 # What draws at random, in the numbers that find the rare case.
 LONG = MEMLAB_MUTANT_SEEDS=200 MEMLAB_GRAPHS=10000 MEMLAB_FUZZ_SECONDS=3600
 
-.PHONY: help lab check test full gpu lessons record wasm messages docs format constraints clean
+.PHONY: help lab check test full gpu lessons record wasm site messages docs format constraints \
+	clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -68,6 +69,10 @@ messages: .venv/test  ## write what is to be translated into the files of messag
 
 docs: .venv/test  ## write the reference and the pages of docs/ as HTML to build/docs
 	@$(RUN) docs/build.py
+
+site: .venv/test  ## build the site in build/site (SERVE=1 shows it, LITE=1, STICK=FOLDER)
+	@$(MAKE) --no-print-directory wasm
+	@$(RUN) -m web.site $(if $(SERVE),--serve) $(if $(LITE),--lite) $(if $(STICK),--stick "$(STICK)")
 
 format: .venv/test  ## format the code
 	@$(RUN) -m ruff check --fix .

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from inspect import ismodule
 from pathlib import Path
@@ -46,6 +46,21 @@ def build(folder: Path) -> list[str]:
     Args:
         folder: where to write; it is made where it is missing.
     """
+    reference(folder, modules())
+    pages = folder / "pages"
+    pages.mkdir(exist_ok=True)
+    for source in sorted(ROOT.glob("docs/*.md")):
+        (pages / f"{source.stem}.html").write_text(_page(source, pages), encoding="utf-8")
+    return [*missing_names(folder), *broken_links(folder), *broken_sources()]
+
+
+def reference(folder: Path, names: Sequence[str]) -> None:
+    """Write the reference of some modules, made from their docstrings.
+
+    Args:
+        folder: where to write; it is made where it is missing.
+        names: modules, the public ones first.
+    """
     for name in PUBLIC:
         module = import_module(name)
         for public in module.__all__:
@@ -54,12 +69,7 @@ def build(folder: Path) -> list[str]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Error parsing type annotation")  # of type checkers alone
         warnings.filterwarnings("ignore", "The module specification")  # a package names its modules
-        pdoc.pdoc(*modules(), output_directory=folder)
-    pages = folder / "pages"
-    pages.mkdir(exist_ok=True)
-    for source in sorted(ROOT.glob("docs/*.md")):
-        (pages / f"{source.stem}.html").write_text(_page(source, pages), encoding="utf-8")
-    return [*missing_names(folder), *broken_links(folder), *broken_sources()]
+        pdoc.pdoc(*names, output_directory=folder)
 
 
 def modules() -> list[str]:

@@ -20,30 +20,34 @@
 //   {kind: "progress_json", text}                the learner's progress has changed
 
 const PLACE = "/home/memlab";
-const NAMES = { package: "memlab.zip", kernels: "kernels.wasm", sizes: "sizes.json" };
+const PACKAGES = ["numpy"];
+const ARCHIVE = "memlab.zip", KERNELS = ["kernels.wasm", "kernels.json"], SIZES = "sizes.json";
 let receive = null, run = null;
 
 self.onmessage = ({ data }) => {
-  if (data.kind === "start") start(data).catch((error) => tell({ kind: "failed", why: String(error) }));
+  if (data.kind === "start") start(data).catch(fail);
   if (data.kind === "run") run(data.cell, data.code);
   if (data.kind === "widget") receive(data.model, JSON.stringify(data.message));
 };
 
 function tell(message) { self.postMessage(message); }
 
+function fail(error) { tell({ kind: "failed", why: String(error?.message ?? error) }); }
+
 async function start({ live, files, environment }) {
-  const loading = follow(live);
-  const [{ loadPyodide }, archive, kernels] = await Promise.all([
-    import(`${live}pyodide.mjs`), loading.bytes(NAMES.package), loading.bytes(NAMES.kernels, true),
-  ]);
+  const { sent, bytes, end } = await load(live);
+  const { loadPyodide } = await import(`${live}pyodide.mjs`);
   const pyodide = await loadPyodide({
-    indexURL: live, packages: ["numpy"], stdout() {}, stderr: (line) => console.warn(line),
+    indexURL: live, stdout() {}, stderr: (line) => console.warn(line),
     env: { HOME: PLACE, MEMLAB_PROGRESS: `${PLACE}/progress.json`, ...environment },
   });
-  loading.end();
+  await pyodide.loadPackage(PACKAGES, { messageCallback() {} });
+  end();
   pyodide.FS.mkdirTree(PLACE);
-  pyodide.unpackArchive(archive, "zip", { extractDir: `${PLACE}/lib` });
-  if (kernels) pyodide.FS.writeFile(`${PLACE}/lib/${NAMES.kernels}`, new Uint8Array(kernels));
+  pyodide.unpackArchive(await bytes(ARCHIVE), "zip", { extractDir: `${PLACE}/lib` });
+  for (const name of KERNELS.filter((file) => sent.has(file))) {
+    pyodide.FS.writeFile(`${PLACE}/lib/${name}`, new Uint8Array(await bytes(name)));
+  }
   for (const [path, text] of Object.entries(files)) pyodide.FS.writeFile(path, text);
   pyodide.globals.set("_deliver", (text) => self.postMessage(text));
   pyodide.runPython(`
@@ -56,28 +60,36 @@ del _deliver`);
   tell({ kind: "ready" });
 }
 
-function follow(live) {  // how many bytes have come, of how many
-  const done = new Map();
-  let sizes = {}, ended = false;
-  const sum = (values) => [...values].reduce((all, size) => all + size, 0);
-  const say = () => {
-    const total = sum(Object.values(sizes));
-    if (total && !ended) tell({ kind: "progress", loaded: Math.min(sum(done.values()), total), total });
+async function load(live) {  // asks for all files at once, where Pyodide would ask one after the other
+  const sizes = await (await fetched(`${live}${SIZES}`)).json();
+  const sent = new Map(Object.keys(sizes).filter((name) => !/js$|lock/.test(name)).map((name) =>
+    [name, fetched(`${live}${name}`)]));
+  for (const answer of sent.values()) answer.catch(fail);
+  const plain = self.fetch;
+  self.fetch = (address, options) => {  // Pyodide gets what is on its way
+    const name = String(address.url ?? address).split("/").at(-1);
+    const answer = sent.get(name);
+    sent.delete(name);
+    return answer ?? plain(address, options);
   };
-  fetch(`${live}${NAMES.sizes}`).then((answer) => answer.json()).then((known) => { sizes = known; });
-  const came = (entries) => {
-    for (const { name } of entries.getEntries()) {
-      const file = name.split("/").at(-1);
-      if (sizes[file]) done.set(file, sizes[file]);
-    }
-    say();
-  };
-  new PerformanceObserver(came).observe({ type: "resource", buffered: true });
-  async function bytes(file, may_lack = false) {
-    const answer = await fetch(`${live}${file}`);
-    if (!answer.ok && may_lack) return null;
-    if (!answer.ok) throw new Error(`${file} is missing`);
-    return answer.arrayBuffer();
-  }
-  return { bytes, end() { ended = true; tell({ kind: "progress", stage: "starts" }); } };
+  const end = follow(sizes);
+  return { sent, end, bytes: async (name) => (await sent.get(name)).arrayBuffer() };
+}
+
+async function fetched(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${address.split("/").at(-1)} is missing`);
+  return answer;
+}
+
+function follow(sizes) {  // how many bytes have come, of how many; returns what ends it
+  const total = Object.values(sizes).reduce((all, size) => all + size, 0);
+  const names = new Set();
+  const watch = new PerformanceObserver((entries) => {
+    for (const { name } of entries.getEntries()) names.add(name.split("/").at(-1));
+    const loaded = [...names].reduce((all, name) => all + (sizes[name] ?? 0), 0);
+    tell({ kind: "progress", loaded, total });
+  });
+  watch.observe({ type: "resource", buffered: true });
+  return () => { watch.disconnect(); tell({ kind: "progress", stage: "starts" }); };
 }

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -65,6 +66,7 @@ class Session:
     def begin(self) -> None:
         """Take the places of the interpreter's own module and streams."""
         sys.modules["__main__"] = self.module
+        import_module("IPython")  # memlab asks whether it is there
         vars(self.module).update(display=display, get_ipython=lambda: shell)
         vars(builtins).update(display=display)
         shell.user_ns, shell.flush = vars(self.module), self.flush

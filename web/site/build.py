@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,20 +12,35 @@ from pathlib import Path, PurePosixPath
 from memlab.course.hero import picture as hero
 from memlab.pictures import live as live_view
 from web.publish.repository import Repository
-from web.site import claims, frame, lessons, markdown, mountain, notebook, start, teach, words
+from web.site import (
+    claims,
+    frame,
+    lessons,
+    markdown,
+    mountain,
+    notebook,
+    reference,
+    start,
+    teach,
+    words,
+)
 from web.site.frame import SitePage
 from web.site.lessons import Lesson
-from web.site.markdown import Headings
-from web.site.places import CLAIMS, COPIES, ROOT, Places, places, relative
+from web.site.markdown import COMMENT, Headings
+from web.site.places import CLAIMS, COPIES, ROOT, Places, page_of, places, relative
 
 BUILD = ROOT / "build" / "site"
 PAGE = Path(__file__).resolve().parents[1] / "page"
 VIEW = Path(live_view.__file__).parent
 ASSETS = (PAGE, VIEW)
 """Folders whose scripts, styles and icons pages load."""
+WRITTEN = ("assets", "benchmarks", "docs", "lessons")
+"""Folders of the site that are written anew each time."""
 LOADED = (".js", ".css", ".svg")
 OWN = {CLAIMS: "claims.html"}
 """Pages that no file of the repository stands behind."""
+REFERENCE = "reference"
+"""Name of the page of the public names."""
 
 
 def build(
@@ -32,6 +48,7 @@ def build(
     repository: Repository | None = None,
     run: bool = True,
     lite: bool = False,
+    names: bool = True,
 ) -> Places:
     """Write all static pages of the site, and return their places.
 
@@ -40,8 +57,10 @@ def build(
         repository: where the files of the repository can be read, if it is named.
         run: also compute the claims that need a run of a step.
         lite: whether JupyterLite is added too, so that lessons have a button for it.
+        names: also make the pages of the public names, which takes longer than all others.
     """
-    known = places(repository, lite, OWN)
+    known = places(repository, lite, OWN | ({REFERENCE: reference.START} if names else {}))
+    clear(folder)
     for page in pages(known, run):
         write(page, known, folder)
     copy(folder)
@@ -56,8 +75,27 @@ def pages(known: Places, run: bool = True) -> Iterator[SitePage]:
     for file, place in known.of.items():
         if file.endswith(".ipynb"):
             yield notebook_page(file, known)
-        elif file.endswith(".md") and place == str(PurePosixPath(file).with_suffix(".html")):
+        elif file.endswith(".md") and place == page_of(file):
             yield text_page(file, known)
+    if REFERENCE in known.extra:
+        for page in reference.pages():
+            yield replace(page, body=_docs_line(page.place, known) + page.body)
+
+
+def _docs_line(place: str, known: Places) -> str:
+    """Return the line above a page of docs: all pages of docs, and the public names."""
+    rows = [("All pages of docs", known.of["docs/README.md"])]
+    if REFERENCE in known.extra:
+        rows.append(("Public names", known.extra[REFERENCE]))
+    links = " · ".join(f'<a href="{relative(to, place)}">{name}</a>' for name, to in rows)
+    return f'<p class="above">{links}</p>\n'
+
+
+def clear(folder: Path) -> None:
+    """Remove the pages of an earlier build from a folder that holds a site."""
+    if (folder / "assets" / "page.css").exists():
+        for name in WRITTEN:
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def write(page: SitePage, known: Places, folder: Path) -> None:
@@ -171,6 +209,17 @@ def text_page(file: str, known: Places) -> SitePage:
     text = (ROOT / file).read_text(encoding="utf-8")
     body = markdown.html(text, lambda link: known.resolve(link, file), headings)
     title = headings.rows[0][2]
-    about = next(line for line in text.splitlines()[1:] if line.strip())
-    page = SitePage(known.of[file], f"{title} – memlab", about[:300], body, file)
+    about = first_sentence(text)
+    if file.startswith("docs/"):
+        body = _docs_line(known.of[file], known) + body
+    page = SitePage(known.of[file], f"{title} – memlab", about, body, file)
     return replace(page, headings=headings, kind=PurePosixPath(file).stem.lower())
+
+
+def first_sentence(text: str) -> str:
+    """Return the first words of a Markdown text below its heading, without marks; of one that has
+    tables alone, its headings."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)|<[^>]*>|[*`]", r"\1", COMMENT.sub("", text))
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", words)]
+    heads = ". ".join(part.strip("# ") for part in paragraphs if part.startswith("#"))
+    return next((part for part in paragraphs if part and part[0] not in "#|-"), heads)[:300]

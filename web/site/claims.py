@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
+from typing import TypeVar
 
 from memlab import claims as table
 from memlab.claims import verdicts
@@ -13,6 +14,7 @@ from memlab.claims.table import SURE, Claim, OwnFigure, SourceText, TableRow
 from web.site.frame import SitePage
 from web.site.markdown import Headings
 
+R = TypeVar("R", bound=TableRow)
 LATER = "depends on the machine"
 """Stands for the figure of a row that another machine computes differently."""
 
@@ -50,13 +52,26 @@ def _legend(claims: Iterable[Claim]) -> str:
     return f"How sure it is that a text says so: {said}."
 
 
-def _claims(claims: Iterable[Claim], run: bool) -> str:
-    groups = groupby(claims, lambda claim: claim.id.partition(".")[0])
-    bodies = "".join(
-        f'<tbody id="{name}">{"".join(_row(claim, run) for claim in group)}</tbody>\n'
-        for name, group in groups
-    )
+def _claims(claims: Sequence[Claim], run: bool) -> str:
+    bodies = _grouped(claims, lambda claim: _row(claim, run))
     return _table(("claim", "a text says", "claimed", "memlab", "verdict"), bodies)
+
+
+def _grouped(rows: Iterable[R], write: Callable[[R], str], taken: Container[str] = ()) -> str:
+    """Return rows as bodies of a table, one for each head of their ids, which is its own id."""
+    groups = groupby(rows, lambda row: head(row.id))
+    return "".join(
+        f"<tbody{_id(name, taken)}>{''.join(map(write, group))}</tbody>\n" for name, group in groups
+    )
+
+
+def _id(name: str, taken: Container[str]) -> str:
+    return "" if name in taken else f' id="{name}"'
+
+
+def head(id: str) -> str:
+    """Return the row of the table that an id belongs to: ``A4`` of ``A4.resnet50.together``."""
+    return id.partition(".")[0]
 
 
 def _table(heads: Iterable[str], bodies: str) -> str:
@@ -102,13 +117,16 @@ def _call(row: TableRow) -> str:
 
 
 def _own(figures: Iterable[OwnFigure], run: bool) -> str:
-    rows = "".join(
-        f'<tr id="{figure.id}"><th scope="row">{_broken(figure.id)}</th>'
-        f"<td>{escape(figure.what)} {_note(figure)}{_call(figure)}</td>"
-        f'<td data-label="memlab">{_result(figure, run)}</td></tr>\n'
-        for figure in figures
-    )
-    return _table(("figure", "what it is", "memlab"), f"<tbody>{rows}</tbody>")
+    taken = {head(claim.id) for claim in table.table()}
+
+    def row(figure: OwnFigure) -> str:
+        return (
+            f'<tr id="{figure.id}"><th scope="row">{_broken(figure.id)}</th>'
+            f"<td>{escape(figure.what)} {_note(figure)}{_call(figure)}</td>"
+            f'<td data-label="memlab">{_result(figure, run)}</td></tr>\n'
+        )
+
+    return _table(("figure", "what it is", "memlab"), _grouped(figures, row, taken))
 
 
 def _result(figure: OwnFigure, run: bool) -> str:
