@@ -24,7 +24,8 @@ TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cu
 # What draws at random, in the numbers that find the rare case.
 LONG = MEMLAB_MUTANT_SEEDS=200 MEMLAB_GRAPHS=10000 MEMLAB_FUZZ_SECONDS=3600
 
-.PHONY: help lab check test full gpu lessons record messages docs site format constraints clean
+.PHONY: help lab check test full gpu lessons record wasm site messages docs format constraints \
+	clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -59,6 +60,9 @@ lessons: .venv/test  ## make the notebooks from lessons/source
 
 record: .venv/test  ## measure again what the lessons show as recorded (ARGS=03), and say what moved
 	@$(RUN) lessons/record.py $(ARGS)
+
+wasm: .venv/test  ## compile the kernels of web pages to build/web/kernels.wasm (needs wasm-ld)
+	@$(RUN) -m web.wasm
 
 messages: .venv/test  ## write what is to be translated into the files of messages (ARGS=zh)
 	@$(RUN) lessons/messages.py $(ARGS)

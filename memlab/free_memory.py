@@ -35,6 +35,8 @@ LOADED = "memlab.kernels.cpu.compile"
 """A module that is there once Numba and the kernels are."""
 COMPUTING = ("numba", "scipy")
 """What the kernels are made with."""
+TABLE = "MEMLAB_KERNELS"
+"""The variable of the environment that names a library of kernels that were compiled beforehand."""
 LIMITS = {
     "Max address space": ("VmSize", "ulimit -v"),
     "Max data size": ("VmData", "ulimit -d"),
@@ -110,14 +112,14 @@ def page_memory() -> PageMemory:
     class Counts(ctypes.Structure):
         """Result of C's ``mallinfo``: 10 counts, of which the ninth is that of free bytes."""
 
-        _fields_ = [("counts", ctypes.c_size_t * 10)]
+        _fields_ = [(f"count{number}", ctypes.c_size_t) for number in range(1, 11)]
 
     library: Any = ctypes.CDLL(None)
     library.mallinfo.restype = Counts
     for name in ("sbrk", "emscripten_get_heap_max", "emscripten_get_heap_size"):
         getattr(library, name).restype = ctypes.c_size_t
     end, most = library.sbrk(0), library.emscripten_get_heap_max()
-    free = most - end + library.mallinfo().counts[8]
+    free = most - end + library.mallinfo().count9
     return PageMemory(library.emscripten_get_heap_size(), free)
 
 
@@ -177,9 +179,22 @@ def check_compiled() -> None:
 
 
 def computing() -> bool:
-    """True if the packages that the kernels are compiled with are installed. Without them, memlab
-    can still plan and draw."""
-    return all(map(_installed, COMPUTING))
+    """True if the packages that the kernels are compiled with are installed, or there are kernels
+    that were compiled beforehand. Without them, memlab can still plan and draw."""
+    return all(map(_installed, COMPUTING)) or compiled_beforehand() is not None
+
+
+def compiler() -> bool:
+    """True if there is something that kernels are compiled with."""
+    return compiled_beforehand() is None
+
+
+def compiled_beforehand() -> Path | None:
+    """Library of kernels that were compiled beforehand, for a Python without a compiler: the file
+    that ``MEMLAB_KERNELS`` names, or the one beside the package. None where Numba is installed, or
+    where there is no such file."""
+    file = Path(os.environ.get(TABLE) or Path(__file__).parents[1] / "kernels.wasm")
+    return file if not _installed("numba") and file.is_file() else None
 
 
 def compiling() -> bool:
@@ -201,7 +216,7 @@ def require_kernels() -> None:
         InputError: there is none, they are not installed, or a variable of the environment keeps
             them from being loaded or from being compiled.
     """
-    if LOADED not in sys.modules:
+    if LOADED not in sys.modules and compiler():
         check_variable("numba")
         check_compiled()
         require("loading Numba and the kernels", KERNELS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import pytest
 
+from memlab.kernels.cpu import blas, loop_products
 from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.registry import Array
 
@@ -18,10 +20,16 @@ def drawn(rows: int, columns: int, dtype: type, apart: bool) -> Array:
     return values.astype(dtype)[:, 2 : 2 + columns] if apart else values[:, 3:].astype(dtype)
 
 
+@pytest.mark.parametrize("way", [None, loop_products.gemm], ids=["blas", "loops"])
 @pytest.mark.parametrize("apart", TURNS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7, 2), (6, 1, 1), (1, 1, 1), (40, 33, 21)])
-def test_a_product(shape: tuple[int, int, int], dtype: type, apart: bool) -> None:
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7, 2), (6, 1, 1), (1, 1, 1), (40, 53, 21)])
+def test_a_product(
+    shape: tuple[int, int, int], dtype: type, apart: bool, way: Callable[..., None] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    if way is not None:
+        monkeypatch.setattr(blas, "product", lambda: way)
     rows, columns, inner = shape
     for turn_a, turn_b, accumulate in product(TURNS, TURNS, TURNS):
         a = drawn(*((inner, rows) if turn_a else (rows, inner)), dtype, apart)
@@ -29,10 +37,10 @@ def test_a_product(shape: tuple[int, int, int], dtype: type, apart: bool) -> Non
         out = drawn(rows, columns, dtype, apart)
         base = out.base if out.base is not None else out
         frame = base.copy()
-        expected = (a.T if turn_a else a) @ (b.T if turn_b else b) + out * accumulate
+        expected = 1.5 * ((a.T if turn_a else a) @ (b.T if turn_b else b)) + out * accumulate
         if not accumulate:
             out[:] = np.nan
-        gemm(a, b, out, accumulate, turn_a, turn_b)
+        gemm(a, b, out, accumulate, turn_a, turn_b, 1.5)
         assert np.allclose(out, expected, atol=1e-5 if dtype is np.float32 else 1e-13)
         if apart:
             assert (base[:, :2] == frame[:, :2]).all()

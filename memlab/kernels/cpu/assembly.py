@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from typing import Any
 
-import numba
-
+from memlab.errors import InputError
+from memlab.free_memory import compiler
 from memlab.kernels.numba_private_api import OPTIONS
 
 BITS = {"v": 128, "xmm": 128, "ymm": 256, "zmm": 512}
@@ -58,7 +58,16 @@ def assembly(function: Any) -> str:
 
     Code that only converts Python's arguments to machine values is left out. The function is
     compiled again, because a function that was loaded from Numba's cache on disk has no assembly.
+
+    Raises:
+        InputError: nothing is compiled here.
     """
+    if not compiler():
+        raise InputError(
+            "kernels that were compiled beforehand have no machine code here; try it on a computer."
+        )
+    import numba
+
     options = {**OPTIONS.of(function)}
     options.pop("nopython", None)
     again: Any = numba.njit(**options)(function.py_func)

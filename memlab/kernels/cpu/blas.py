@@ -4,13 +4,19 @@ SciPy's own wrappers copy a matrix whose rows lie apart, and NumPy's product can
 A call by pointer does both without a copy. ``scipy.linalg.cython_blas`` offers the pointers to code
 in Cython; Python finds them in the table that Cython leaves, each with its signature in C. Without
 them no layer with a matrix product runs on the processor, and every plan still holds.
+
+Where kernels were compiled beforehand, as for a web page, products are such kernels too
+(``loop_products``).
 """
 
 from __future__ import annotations
 
 import ctypes as c
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+from memlab.free_memory import compiler
 from memlab.kernels.registry import Array
 from memlab.private_api import Internal, Package
 
@@ -81,6 +87,30 @@ def gemm(
         transpose_b: True to multiply by the transpose of ``b``.
         scale: factor of the product.
     """
+    product()(a, b, out, accumulate, transpose_a, transpose_b, scale)
+
+
+@cache
+def product() -> Callable[..., None]:
+    """Function that multiplies here, with all the arguments of ``gemm``: BLAS's, or compiled
+    loops."""
+    if compiler():
+        return _by_blas
+    from memlab.kernels.cpu import loop_products
+
+    return loop_products.gemm
+
+
+def _by_blas(
+    a: Array,
+    b: Array,
+    out: Array,
+    accumulate: bool,
+    transpose_a: bool,
+    transpose_b: bool,
+    scale: float,
+) -> None:
+    """Multiply two matrices by BLAS."""
     inner = a.shape[0 if transpose_a else 1]
     rows, columns = out.shape
     multiply, number = _MATRIX_PRODUCTS[out.dtype.char]

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import Any, NamedTuple
 
-import llvmlite.binding as llvm
-import numba
-import numba.extending
-from llvmlite import ir
-
+from memlab.free_memory import compiler
+from memlab.kernels.cpu import compiled_table, llvm_modules
+from memlab.kernels.cpu.llvm_modules import ir, types
 from memlab.kernels.numba_private_api import data_pointer
 
 Value = Any
@@ -31,7 +29,9 @@ class Width(NamedTuple):
 
 AVX512, AVX2, AVX = Width(512, 32, "avx512f"), Width(256, 16, "avx2"), Width(256, 16, "avx")
 NEON, SSE2, OTHER = Width(128, 32, "neon"), Width(128, 16, "sse2"), Width(128, 16, "")
-WIDTHS = (AVX512, AVX2, AVX, NEON, SSE2, OTHER)
+SIMD128 = Width(128, 16, "simd128")
+"""WebAssembly's vectors, which a browser computes with those of its processor."""
+WIDTHS = (AVX512, AVX2, AVX, NEON, SSE2, OTHER, SIMD128)
 """All vector widths that the kernels can be compiled for."""
 
 
@@ -39,8 +39,14 @@ def features() -> frozenset[str]:
     """Features of the processor that Numba compiles for.
 
     This is the present processor, without AVX if ``NUMBA_ENABLE_AVX=0``, unless
-    ``NUMBA_CPU_FEATURES`` names another.
+    ``NUMBA_CPU_FEATURES`` names another. Kernels that were compiled beforehand have those that
+    their table names.
     """
+    if not compiler():
+        return compiled_table.table().features
+    import numba
+    from llvmlite import binding as llvm
+
     config: Any = numba.config
     if (chosen := getattr(config, "CPU_FEATURES", None)) is not None:
         return frozenset(name[1:] for name in chosen.split(",") if name.startswith("+"))
@@ -55,6 +61,8 @@ def features() -> frozenset[str]:
 def width(features: Set[str], triple: str) -> Width:
     """Widest vectors of a processor with these features; ``triple`` is LLVM's name of its
     architecture."""
+    if "simd128" in features:
+        return SIMD128
     if "avx512f" in features:
         return AVX512
     if "avx" in features:
@@ -64,8 +72,17 @@ def width(features: Set[str], triple: str) -> Width:
     return SSE2 if triple.startswith(("x86_64", "i686")) else OTHER
 
 
+def _triple() -> str:
+    """LLVM's name of the architecture of this process."""
+    if not compiler():
+        return "wasm32"
+    from llvmlite import binding as llvm
+
+    return str(llvm.get_process_triple())
+
+
 FEATURES = features()
-WIDTH = width(FEATURES, llvm.get_process_triple())
+WIDTH = width(FEATURES, _triple())
 BITS, REGISTERS = WIDTH.bits, WIDTH.registers
 """Bits of a vector, and number of vector registers, of the processor compiled for."""
 
@@ -73,7 +90,7 @@ BITS, REGISTERS = WIDTH.bits, WIDTH.registers
 def intrinsic(function: Callable[..., Any]) -> Any:
     """Make an intrinsic of a function: compiled code that calls it gets the instructions that the
     function writes."""
-    return numba.extending.intrinsic(prefer_literal=True)(function)
+    return llvm_modules.intrinsic(function, literal=True)
 
 
 def word(value: Value | int) -> Value:
@@ -105,7 +122,7 @@ class Writer:
     def __init__(self, builder: Any, real: Any, bits: int) -> None:
         self.builder, self.bytes = builder, real.bitwidth // 8
         self.lanes = max(bits // real.bitwidth, 1)
-        self.is_integer = real in numba.types.integer_domain
+        self.is_integer = real in types.integer_domain
         floating = ir.FloatType() if self.bytes == 4 else ir.DoubleType()
         self.real: Any = ir.IntType(real.bitwidth) if self.is_integer else floating
         self.suffix = f"v{self.lanes}{'i' if self.is_integer else 'f'}{real.bitwidth}"

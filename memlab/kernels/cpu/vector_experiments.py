@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
 
 from memlab.errors import InputError, one_option, shorten, whole_number
+from memlab.kernels.cpu.compile import exact
+from memlab.kernels.cpu.llvm_modules import ir, types
 from memlab.kernels.cpu.vector_code import (
     BITS,
     FEATURES,
@@ -31,8 +31,6 @@ from memlab.kernels.cpu.vector_code import (
     word,
 )
 from memlab.kernels.registry import Array
-
-types: Any = numba.types
 
 NARROWEST = 128
 """Bits of the narrowest vector that a dot product exists for."""
@@ -181,7 +179,7 @@ def _compiled(format: str, lanes: int) -> MicroKernel:
     def code(start: Array, out: Array, factors: Any, steps: int) -> None:
         _repeat(products, lanes, sums, start, out, factors, steps)
 
-    return MicroKernel(format, lanes, sums, numba.njit(nogil=True)(code))
+    return MicroKernel(format, lanes, sums, exact(code))
 
 
 @intrinsic
@@ -274,7 +272,7 @@ def total(values: Array) -> Any:
     return values.dtype.type(_total(values.reshape(-1)))
 
 
-@numba.njit(nogil=True)
+@exact
 def _total(values: Array) -> Any:
     """Sum of the values of a line of whole blocks, compiled."""
     return _add_lanes(BITS, VECTORS, values, np.int64(values.size))

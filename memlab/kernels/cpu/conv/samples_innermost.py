@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from memlab.errors import InputError, one_option
 from memlab.kernels.argument_checks import check_array, check_out, lowered_sizes
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, ZERO, multiply_offsets
+from memlab.kernels.cpu.llvm_modules import types
 from memlab.kernels.cpu.vector_code import BITS, Value, Writer, data_pointers, intrinsic
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import ConvWindow
@@ -25,8 +25,6 @@ from memlab.kernels.registry import Array
 
 SAMPLES, LOOP, ONE_LANE = "samples", "loop", "one-lane"
 WAYS = (SAMPLES, LOOP, ONE_LANE)
-
-types: Any = numba.types
 
 
 def conv2d(

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
-from llvmlite import ir
-
+from memlab.kernels.cpu.llvm_modules import ir, types
 from memlab.kernels.cpu.vector_code import (
     REGISTERS,
     Value,
@@ -23,8 +21,6 @@ from memlab.kernels.cpu.vector_code import (
     unpacked,
     word,
 )
-
-types: Any = numba.types
 
 ZERO, BIAS, ADD = 0, 1, 2
 """Initial value of a sum: 0, a bias per row, or the value of the output."""
@@ -130,7 +126,7 @@ def _product(
             unpacked(builder, numbers) for numbers in (a_at, out_at, extent, start, at)
         )
         write = Writer(builder, a.dtype, bits)
-        block = _SumBlock(write, rows, vectors, extent)
+        block = SumBlock(write, rows, vectors, extent)
         sums = block.starts(data[1], out_at, start, data[2])
         sums = block.loop(sums, data[0], a_at, initial(at), lambda s: step(write, data[3:], at, s))
         block.finish(sums, data[1], out_at)
@@ -142,7 +138,7 @@ def _product(
 Sums = list[list[Value]]
 
 
-class _SumBlock:
+class SumBlock:
     """Writer of the code of a block of sums: initial values, loop, and store of the results."""
 
     def __init__(self, write: Writer, rows: int, vectors: int, extent: list[Value]) -> None:
@@ -252,35 +248,54 @@ def dot_rows(
     pair, triple = (types.UniTuple(types.int64, count) for count in (2, 3))
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
-        _, _, _, a_, a_at, b_, b_at, out_, out_at, extent, add = args
-        a_, b_, out_ = data_pointers(context, builder, (a, a_), (b, b_), (out, out_))
-        a_at, b_at, out_at, extent = (
-            unpacked(builder, numbers) for numbers in (a_at, b_at, out_at, extent)
-        )
-        write = Writer(builder, a.dtype, sizes[0])
-        ours, theirs = (
-            [write.minimum(word(row), write.sum(last, -1)) for row in range(count)]
-            for count, last in zip(sizes[1:], extent, strict=False)
-        )
-        left = [write.sum(a_at[0], builder.mul(row, a_at[1])) for row in ours]
-        right = [write.sum(b_at[0], builder.mul(row, b_at[1])) for row in theirs]
-        sums = _dots(write, (a_, left), (b_, right), extent[2])
-        places = [
-            write.sum(out_at[0], builder.mul(row, out_at[1]), column)
-            for row in ours
-            for column in theirs
-        ]
-        before = [builder.load(builder.gep(out_, [place])) for place in places]
-        zero = ir.Constant(write.real, 0)
-        for total, old, place in zip(sums, before, places, strict=True):
-            value = builder.fadd(write.lane_sum(total), builder.select(add, old, zero))
-            builder.store(value, builder.gep(out_, [place]))
-        return context.get_dummy_value()
+        matrices = (a, *args[3:5]), (b, *args[5:7]), (out, *args[7:9])
+        return write_dots(context, builder, sizes, matrices, args[9], args[10])
 
     signature = types.void(
         bits, rows, columns, a, pair, b, pair, out, pair, triple, types.boolean
     )  # fmt: skip
     return signature, code
+
+
+def write_dots(
+    context: Any, builder: Any, sizes: tuple[int, int, int],
+    matrices: tuple[tuple[Any, Value, Value], ...], extent: Value, add: Value, scale: Value = None,
+) -> Value:  # fmt: skip
+    """Write the code of ``dot_rows``, whose products may be multiplied by a number.
+
+    Args:
+        context: Numba's context of the target.
+        builder: llvmlite's builder of the code.
+        sizes: bits of a vector, rows of ``a`` and rows of ``b``.
+        matrices: ``a``, ``b`` and ``out``, each as Numba's type, the array in the code, and the
+            pair of its numbers.
+        extent: the numbers of ``dot_rows``.
+        add: True in the code to add to ``out``.
+        scale: factor of the products in the code; None for 1.
+    """
+    kinds, arrays, places = zip(*matrices, strict=True)
+    a, b, out = data_pointers(context, builder, *zip(kinds, arrays, strict=True))
+    a_at, b_at, out_at, extent = (unpacked(builder, numbers) for numbers in (*places, extent))
+    write = Writer(builder, kinds[0].dtype, sizes[0])
+    ours, theirs = (
+        [write.minimum(word(row), write.sum(last, -1)) for row in range(count)]
+        for count, last in zip(sizes[1:], extent, strict=False)
+    )
+    left = [write.sum(a_at[0], builder.mul(row, a_at[1])) for row in ours]
+    right = [write.sum(b_at[0], builder.mul(row, b_at[1])) for row in theirs]
+    totals = [write.lane_sum(total) for total in _dots(write, (a, left), (b, right), extent[2])]
+    indices = [
+        write.sum(out_at[0], builder.mul(row, out_at[1]), column)
+        for row in ours
+        for column in theirs
+    ]
+    before = [builder.load(builder.gep(out, [index])) for index in indices]
+    zero = ir.Constant(write.real, 0)
+    for total, old, index in zip(totals, before, indices, strict=True):
+        total = total if scale is None else builder.fmul(total, scale)
+        value = builder.fadd(total, builder.select(add, old, zero))
+        builder.store(value, builder.gep(out, [index]))
+    return context.get_dummy_value()
 
 
 def _dots(

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv_tiles.block_products import ROWS, VECTORS
+from memlab.kernels.cpu.llvm_modules import types
 from memlab.kernels.cpu.vector_code import BITS, Value, Writer, data_pointers, intrinsic, unpacked
 from memlab.kernels.formulas.windows import inside
 from memlab.kernels.operands import ConvWindow
 from memlab.kernels.registry import Array
 
 _U = np.uint64
-types: Any = numba.types
 PLACES = 62
 """Largest number of lanes whose bits ``inside_bits`` can return in a signed integer."""
 

@@ -1,0 +1,1 @@
+"""Kernels for a web page: the signatures that pages need, compiled to WebAssembly and linked."""

@@ -1,0 +1,60 @@
+"""Build of the library of kernels and of its table, for ``python -m web.wasm``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "web"
+LIBRARY, OBJECTS = FOLDER / "kernels.wasm", FOLDER / "objects"
+WORD = 32
+"""Bits of a pointer in a page."""
+ENVIRONMENT = {"MEMLAB_MACHINE": "recorded", "NUMBA_DISABLE_INTEL_SVML": "1"}
+"""Environment of a process that compiles for pages."""
+
+
+def sources() -> str:
+    """SHA-256 digest of everything that decides which kernels there are, and what is in them."""
+    files = sorted([*(ROOT / "memlab").rglob("*.py"), *Path(__file__).parent.glob("*.py")])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def is_current() -> bool:
+    """Return whether the library was built from the present sources."""
+    table = LIBRARY.with_suffix(".json")
+    if not (LIBRARY.exists() and table.exists()):
+        return False
+    return bool(json.loads(table.read_text())["sources"] == sources())
+
+
+def build(extra: Sequence[str] = ()) -> Path:
+    """Build the library and its table where the sources have changed, and return the library.
+
+    Args:
+        extra: modules of LLVM's code, as text, that are linked beside the kernels and the function
+            by which the meter sees what NumPy frees.
+    """
+    os.environ.update(ENVIRONMENT)  # before Numba is loaded
+    from memlab.runtime.metering.numpy_hook import freeing_code
+    from web.wasm import compile, link, signatures, target
+
+    target.install()
+    signatures.install()
+    OBJECTS.mkdir(parents=True, exist_ok=True)
+    made = compile.jobs(signatures.gathered(), OBJECTS)
+    compile.compile_jobs(made)
+    objects = [job.file for job in made]
+    objects += [link.object_of(text, OBJECTS) for text in (freeing_code(WORD), *extra)]
+    link.library(objects, LIBRARY)
+    listed = {
+        "sources": sources(),
+        "triple": target.TRIPLE,
+        "features": target.FEATURES,
+        "kernels": compile.table(made),
+    }
+    LIBRARY.with_suffix(".json").write_text(json.dumps(listed, separators=(",", ":")))
+    return LIBRARY

@@ -1,0 +1,103 @@
+"""Optimisation of complete code, and the one library that is made of it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from llvmlite import binding as llvm
+
+from memlab.errors import InputError
+from web.wasm.target import TRIPLE, machine
+
+LINKERS = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(22, 13, -1)))
+RUNTIME = """
+define linkonce_odr void @NRT_incref(ptr %block) alwaysinline { ret void }
+define linkonce_odr void @NRT_decref(ptr %block) alwaysinline { ret void }
+
+define linkonce_odr i32 @numba_attempt_nocopy_reshape(
+    i64 %axes, ptr %shape, ptr %strides, i64 %count, ptr %extents, ptr %apart, i64 %size, i32 %f) {
+entry:
+  br label %test
+test:
+  %left = phi i64 [ %count, %entry ], [ %axis, %body ]
+  %stride = phi i64 [ %size, %entry ], [ %larger, %body ]
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %body, label %end
+body:
+  %axis = add nsw i64 %left, -1
+  %to = getelementptr i64, ptr %apart, i64 %axis
+  store i64 %stride, ptr %to
+  %from = getelementptr i64, ptr %extents, i64 %axis
+  %extent = load i64, ptr %from
+  %larger = mul i64 %stride, %extent
+  br label %test
+end:
+  ret i32 1
+}
+"""
+"""What Numba's own library does elsewhere. Nobody counts here who holds an array, as NumPy owns every
+one of them. The strides of another shape are those of a contiguous array: Numba reshapes no
+other."""
+
+
+def linked(modules: Iterable[Any], kept: Iterable[str]) -> Any:
+    """Return one module of several, in which only the functions that are kept can be called from
+    outside."""
+    whole = llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{RUNTIME}')
+    whole.data_layout = str(machine().target_data)
+    for module in modules:
+        whole.link_in(module, preserve=True)
+    names = frozenset(kept)
+    for function in whole.functions:
+        if not function.is_declaration and function.name not in names:
+            function.linkage = "internal"
+    for variable in whole.global_variables:
+        if not variable.is_declaration:
+            variable.linkage = "internal"
+    return whole
+
+
+def optimised(module: Any) -> bytes:
+    """Object code of a module, optimised as far as LLVM can."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine(), options)
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    return bytes(machine().emit_object(module))
+
+
+def object_of(text: str, folder: Path) -> Path:
+    """File of the object code of a module, given as LLVM's text.
+
+    All its functions that are not internal can be called from outside.
+    """
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = TRIPLE, str(machine().target_data)
+    module.verify()
+    file = folder / f"extra-{hashlib.sha256(text.encode()).hexdigest()[:16]}.o"
+    file.write_bytes(optimised(module))
+    return file
+
+
+def library(objects: Sequence[Path], to: Path) -> None:
+    """Link objects into one library that a page loads.
+
+    Raises:
+        InputError: there is no linker for WebAssembly, or it refuses the objects.
+    """
+    tool = next(filter(None, map(shutil.which, LINKERS)), None)
+    if tool is None:
+        raise InputError("wasm-ld is not installed; try apt-get install lld, or brew install lld.")
+    done = subprocess.run(
+        [tool, "--shared", "--experimental-pic", "--no-entry", "--export-dynamic",
+         "--allow-undefined", "--strip-all", "-O2", *map(str, objects),
+         "-o", str(to)], capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise InputError(f"{Path(tool).name} refused the kernels: {done.stderr.strip()[:500]}.")
