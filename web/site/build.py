@@ -39,6 +39,9 @@ WRITTEN = ("assets", "benchmarks", "docs", "lessons")
 LOADED = (".js", ".css", ".svg")
 OWN = {CLAIMS: "claims.html"}
 """Pages that no file of the repository stands behind."""
+READINGS = "lessons/readings.md"
+CELL = re.compile(rf"<td>({markdown.ROWS})</td>")
+"""Cell with the rows of the table that a text's claims are."""
 REFERENCE = "reference"
 """Name of the page of the public names."""
 
@@ -210,6 +213,9 @@ def text_page(file: str, known: Places) -> SitePage:
     body = markdown.html(text, lambda link: known.resolve(link, file), headings)
     title = headings.rows[0][2]
     about = first_sentence(text)
+    if file == READINGS:
+        link = known.resolve(f"{CLAIMS}:", file)
+        body = CELL.sub(lambda cell: f"<td>{markdown.linked(cell[1], link)}</td>", body)
     if file.startswith("docs/"):
         body = _docs_line(known.of[file], known) + body
     page = SitePage(known.of[file], f"{title} – memlab", about, body, file)
