@@ -176,8 +176,14 @@ def add(content: str | bytes, source: Path) -> None:
         OSError: the own one cannot be written.
     """
     other, path = parsed(content, source), file()
+
+    def change(record: Record) -> None:
+        both = merged(record, other)
+        record.clear()
+        record.update(other if both == other else both)  # the same bytes where nothing is new
+
     if path is not None:
-        _changed_record(path, lambda record: record.update(merged(record, other)))
+        _changed_record(path, change)
 
 
 # -- as text ------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ ABOUT = (
     "Choose a network or write one, switch techniques on and off, and move the batch. "
     "The picture is the plan of one training step, to the byte."
 )
-CODE = "import memlab\n\nmemlab.views.playground()"
+CODE = "import memlab\n\nmemlab.views.playground(free=False)"
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "a network written by hand": {"network": WRITTEN},
     "VGG-16 with Adam": {"network": "vgg16", "batch": 8, "optimizer": "adam"},
@@ -37,18 +37,26 @@ def page() -> SitePage:
         place=PLACE,
         title=f"Playground – {TITLE} – memlab",
         about=ABOUT,
-        body=f"{_text()}{_cell(picture(view.svg(), view.text()))}",
+        body=f"{_text()}{_cell(picture(view.svg(), view.text()))}{_links()}",
         lesson="playground",
         live=True,
         kind="playground",
+        styles=("playground.css",),
     )
 
 
 def _text() -> str:
-    rows = ", ".join(f'<a href="#{address}">{escape(name)}</a>' for name, address in examples())
+    return f'<h1>{TITLE}</h1>\n<p class="lead">{ABOUT}</p>\n'
+
+
+def _links() -> str:
+    """Return the examples, below the picture."""
+    rows = "".join(f'<li><a href="#{address}">{escape(name)}</a></li>'
+                   for name, address in examples())  # fmt: skip
     return (
-        f'<h1>{TITLE}</h1>\n<p class="lead">{ABOUT} <b>Copy link</b> gives an address that opens '
-        f"exactly this picture, such as these: {rows}.</p>\n"
+        "<h2>For a slide or an exercise</h2>\n<p><b>Copy link</b> gives an address that opens "
+        "exactly this picture, the network that you wrote included. Some to begin with:</p>\n"
+        f"<ul>{rows}</ul>\n"
     )
 
 

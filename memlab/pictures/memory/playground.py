@@ -26,8 +26,8 @@ y = x.conv(32, 3, pad="same").relu()
 x = y.conv(32, 3, pad="same").add(x).relu()
 x.max_pool("all").flatten().linear(10).cross_entropy()"""
 """The text that stands there first."""
-FRONT = ("network", WRITTEN, "batch", "image", "depth", "inputs", "outputs", "optimizer", "format",
-         "recompute", "k", "budget", *BY_ROW, "algorithm")  # fmt: skip
+FRONT = ("network", WRITTEN, "batch", "optimizer", "format", "recompute", "k", "budget", *BY_ROW,
+         "algorithm")  # fmt: skip
 """The settings in front of the disclosure."""
 
 
