@@ -71,7 +71,7 @@ function progress({ kernel }, said) {
   });
 }
 
-function panel({ kernel }) {  // what is kept, as a file and from one; returns what says how it is
+function panel({ kernel, cells }) {  // what is kept, as a file and from one; returns what says how it is
   const place = document.getElementById("tools") ?? document.querySelector("header");
   const box = make("details", { className: "kept" });
   const sheet = make("div", { className: "sheet" });
@@ -84,7 +84,7 @@ function panel({ kernel }) {  // what is kept, as a file and from one; returns w
   const forget = make("button", { type: "button", textContent: words("kept_forget"), onclick: clear });
   sheet.append(status, save, open, forget);
   box.append(make("summary", { textContent: words("kept") }), sheet);
-  place.append(box);
+  if (cells.length > 1) place.append(box);  // where something is asked
 
   const warning = make("p", { className: "warning", hidden: true });
   warning.setAttribute("role", "status");
