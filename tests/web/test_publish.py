@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import re
 import tomllib
 from importlib.util import find_spec
@@ -19,9 +20,11 @@ from memlab.lesson_folders import LESSONS
 from tests import run
 from web import pyodide
 from web.live import KERNELS, SIZES
+from web.node import run_code
 from web.publish import check, copies, repository
 from web.publish.doors import BRANCH, doors
 from web.publish.repository import Repository
+from web.wasm.build import LIBRARY, build, is_current
 
 ROOT = Path(__file__).resolve().parents[2]
 WHERE = Repository("owner/name", "c0ffee")
@@ -148,6 +151,23 @@ def test_a_page_that_loads_too_much_is_not_published(
 ) -> None:
     monkeypatch.setattr(check, "LARGEST", 20)
     assert [each for each in check.complaints(site, PAIR) if "at most 20 B are allowed" in each]
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(os.environ.get("MEMLAB_WEB") != "full", reason="MEMLAB_WEB=full runs it")
+def test_the_kernels_load_in_the_pyodide_that_is_published() -> None:
+    """Its core is enough for that: NumPy cannot be had everywhere."""
+    if not is_current():
+        build()
+    table = json.loads(LIBRARY.with_suffix(".json").read_text("utf-8"))["kernels"]
+    names = [name for functions in table.values() for name, _ in functions.values()]
+    code = f"""
+import ctypes, sys
+library = ctypes.CDLL("/project/{LIBRARY.relative_to(ROOT).as_posix()}")
+print(sys.platform, sum(hasattr(library, name) for name in {names}))
+"""
+    said = run_code(code, pyodide.PUBLISHED, packages=())
+    assert said.split() == ["emscripten", str(len(names))]
 
 
 # -- the workflow ----------------------------------------------------------------------------------
