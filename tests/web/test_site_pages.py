@@ -15,7 +15,7 @@ import pytest
 
 from memlab import InputError, claims
 from tests.web.site_pages import ReadPage
-from web.site import build, lessons, mountain, serve, stick
+from web.site import lessons, mountain, serve, stick
 from web.site.places import ROOT, SOURCES, TOOLS, outside, page_of
 
 pytestmark = pytest.mark.measures
@@ -25,10 +25,8 @@ STARTED = ("live/", "playground.html")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    build.build(folder, run=False, names=False)
-    return folder
+def site(still_site):
+    return still_site
 
 
 @pytest.fixture(scope="module")

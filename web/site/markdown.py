@@ -68,8 +68,13 @@ def _mentioned(rows: str, resolve: Resolve) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": True, "highlight": highlighted})
+    parser = MarkdownIt("commonmark", {"html": True, "highlight": _block})
     return parser.enable("table")
+
+
+def _block(code: str, language: str, _: str) -> str:
+    """Return a block of code, which the keyboard reaches to scroll it."""
+    return f'<pre tabindex="0"><code>{highlighted(code, language)}</code></pre>\n'
 
 
 def _prepare(tokens: Sequence[Token], resolve: Resolve, headings: Headings) -> None:
@@ -77,6 +82,8 @@ def _prepare(tokens: Sequence[Token], resolve: Resolve, headings: Headings) -> N
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
             token.attrSet("id", headings.add(int(token.tag[1:]), plain(tokens[at + 1])))
+        if token.type == "code_block":
+            token.type = "fence"
         if token.type in ("table_open", "table_close"):
             _framed(token)
         if token.children:
