@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import http.server
 import json
 import os
 import threading
 import zipfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import pytest
 
 from memlab.lesson_folders import LESSONS
 from web.lite import build, wheels
+from web.site import serve
 
 FULL = os.environ.get("MEMLAB_WEB") == "full"
 METADATA = "Name: a.b\nVersion: 1\nRequires-Dist: NumPy>=2\nRequires-Dist: x; extra == 'test'\n"
@@ -117,30 +116,15 @@ def test_the_kernel_asks_nothing_outside_for_packages() -> None:
 # -- opened ----------------------------------------------------------------------------------------
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Server of a folder that writes no log."""
-
-    extensions_map = {  # noqa: RUF012  # as the class above has it
-        **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript",
-        ".wasm": "application/wasm",
-    }
-
-    def log_message(self, *_: Any) -> None: ...
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[str]:
     build.build(tmp_path)
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))
-    )
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serve.server(tmp_path, 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://{serve.HOST}:{server.server_port}/"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.mark.measures

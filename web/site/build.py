@@ -19,6 +19,7 @@ from web.site import (
     markdown,
     mountain,
     notebook,
+    playground,
     reference,
     start,
     teach,
@@ -37,7 +38,7 @@ ASSETS = (PAGE, VIEW)
 WRITTEN = ("assets", "benchmarks", "docs", "lessons")
 """Folders of the site that are written anew each time."""
 LOADED = (".js", ".css", ".svg")
-OWN = {CLAIMS: "claims.html"}
+OWN = {CLAIMS: "claims.html", "playground": playground.PLACE}
 """Pages that no file of the repository stands behind."""
 READINGS = "lessons/readings.md"
 CELL = re.compile(rf"<td>({markdown.ROWS})</td>")
@@ -73,6 +74,7 @@ def build(
 def pages(known: Places, run: bool = True) -> Iterator[SitePage]:
     """Yield all pages."""
     yield start.page()
+    yield playground.page()
     yield teach.page(known)
     yield claims.page(run)
     for file, place in known.of.items():
