@@ -70,8 +70,7 @@ messages: .venv/test  ## write what is to be translated into the files of messag
 docs: .venv/test  ## write the reference and the pages of docs/ as HTML to build/docs
 	@$(RUN) docs/build.py
 
-site: .venv/test  ## build the site in build/site (SERVE=1 shows it, LITE=1, STICK=FOLDER)
-	@$(MAKE) --no-print-directory wasm
+site: .venv/test wasm  ## build the site in build/site (SERVE=1 shows it, LITE=1, STICK=FOLDER)
 	@$(RUN) -m web.site $(if $(SERVE),--serve) $(if $(LITE),--lite) $(if $(STICK),--stick "$(STICK)")
 
 format: .venv/test  ## format the code

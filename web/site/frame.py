@@ -72,7 +72,7 @@ def _head(page: SitePage) -> str:
     scripts = ["site.js", *page.scripts]
     links = "".join(f'<link rel="stylesheet" href="{page.root}assets/{name}">\n' for name in styles)
     links += "".join(
-        f'<script type="module" src="{page.root}assets/{name}"></script>\n' for name in scripts
+        f'<script defer src="{page.root}assets/{name}"></script>\n' for name in scripts
     )
     if page.live:
         links += f'<script src="{page.root}assets/start.js"></script>\n'
