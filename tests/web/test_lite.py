@@ -86,7 +86,7 @@ def test_what_comes_beside_a_pair_is_not_taken_from_it_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A newer Pyodide has ``typing-extensions``, but its IPython does not ask for it."""
-    told = {name: {"depends": []} for name in ("micropip", "jedi", "numpy", "comm")}
+    told: dict[str, Any] = {name: {"depends": []} for name in ("micropip", "jedi", "numpy", "comm")}
     told["ipython"] = {"depends": ["typing-extensions", "jedi"]}
     told["typing-extensions"] = {"depends": []}
     (tmp_path / "pyodide-lock.json").write_text(json.dumps({"packages": told}), "utf-8")
