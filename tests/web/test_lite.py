@@ -17,6 +17,7 @@ import pytest
 
 from memlab.lesson_folders import LESSONS
 from web.lite import build, wheels
+from web.pyodide import PUBLISHED, TEST
 from web.site import serve
 
 FULL = os.environ.get("MEMLAB_WEB") == "full"
@@ -79,6 +80,22 @@ def test_a_lock_file_names_nothing_that_the_site_does_not_have(tmp_path: Path, w
     }
     assert made["info"] == lock["info"]
     assert made["packages"]["a-b"]["depends"] == ["numpy"]
+
+
+def test_what_comes_beside_a_pair_is_not_taken_from_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer Pyodide has ``typing-extensions``, but its IPython does not ask for it."""
+    told: dict[str, Any] = {name: {"depends": []} for name in ("micropip", "jedi", "numpy", "comm")}
+    told["ipython"] = {"depends": ["typing-extensions", "jedi"]}
+    told["typing-extensions"] = {"depends": []}
+    (tmp_path / "pyodide-lock.json").write_text(json.dumps({"packages": told}), "utf-8")
+    monkeypatch.setattr(wheels, "prepare", lambda *_: tmp_path)
+    newer, older = PUBLISHED, TEST
+    assert wheels.of_pyodide(newer)[1] == ["ipython", "jedi", "micropip", "numpy"]
+    assert wheels.of_pyodide(older)[1] == ["ipython", "jedi", "numpy"]
+    assert "typing_extensions" in wheels.beside(newer)
+    assert any(name.startswith("micropip==") for name in wheels.beside(older))
 
 
 def test_memlabs_wheel_holds_what_pages_load_and_the_kernels(tmp_path: Path) -> None:

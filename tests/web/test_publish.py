@@ -22,8 +22,10 @@ from web import pyodide
 from web.live import KERNELS, SIZES
 from web.node import run_code
 from web.publish import check, copies, repository
-from web.publish.doors import BRANCH, doors
+from web.publish.doors import BINDER, BRANCH, doors
 from web.publish.repository import Repository
+from web.site import build as site_build
+from web.site import frame, places
 from web.wasm.build import LIBRARY, build, is_current
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +59,17 @@ def test_the_doors_of_a_page_in_a_folder_lead_to_its_notebook() -> None:
     assert rows["JupyterLite"] == "../../lite/notebooks/index.html?path=zh/01_linear.ipynb"
     assert rows["Colab"].endswith(f"/github/owner/name/blob/{BRANCH}/lessons/zh/01_linear.ipynb")
     assert rows["Binder"].endswith("owner/name/c0ffee?urlpath=lab/tree/lessons/zh/01_linear.ipynb")
+
+
+def test_a_lessons_page_has_its_doors_and_no_other_page_has() -> None:
+    known = places.places(WHERE, lite=True)
+    page = site_build.notebook_page("lessons/01_linear.ipynb", known)
+    text = frame.html(page, known)
+    for _, address in doors(page.file, page.root, True, WHERE):
+        assert f'href="{address}"' in text
+    solved = site_build.notebook_page("lessons/solutions/01_linear.ipynb", known)
+    assert BINDER not in frame.html(solved, known), "a learner's notebook is what one opens"
+    assert BINDER not in frame.html(page, places.places())
 
 
 def test_a_copy_for_colab_begins_with_one_cell_that_installs_what_is_missing(

@@ -119,7 +119,10 @@ def _doors(page: SitePage, places: Places) -> str:
         f'<a href="{escape(address)}" title="{escape(words.of(name, page.language))}">{name}</a>'
         for name, address in rows
     )
-    return f'<nav class="tools doors" aria-label="{label}"><span>{label}</span>{links}</nav>'
+    return (
+        f'<div class="tools notebooks" role="group" aria-label="{label}">'
+        f"<span>{label}</span>{links}</div>"
+    )
 
 
 def _entry(name: str, place: str, page: SitePage) -> str:
