@@ -255,7 +255,7 @@ def test_progress_survives_a_reload_and_is_what_memlab_reads(browser, site, find
         assert kept(page, 1) == text
         (wrong := tmp_path / "wrong.json").write_text('{"schema": "memlab.progress/9"}')
         page.locator(".kept input").set_input_files(wrong)
-        page.get_by_text("wrong.json is").wait_for()
+        page.get_by_text("wrong.json was not added, because the file").wait_for()
         assert kept(page, 1) == text
 
 
