@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import llvmlite
 import numba
 from llvmlite import binding as llvm
-from numba import types
 
 from memlab.kernels.cpu.compile import sources
 from web.wasm import link
 from web.wasm.entries import entry
 from web.wasm.signatures import Needed
 from web.wasm.target import FEATURES, TRIPLE
+
+types: Any = numba.types
 
 
 class Job(NamedTuple):
@@ -108,7 +109,7 @@ def compile_job(job: Job) -> None:
 def returned(kind: Any) -> str:
     """Type of a result, as the table writes it.
 
-    >>> returned(types.UniTuple(types.int64, 2))
+    >>> returned(numba.types.UniTuple(numba.types.int64, 2))
     '(i i)'
     """
     if isinstance(kind, types.BaseTuple):

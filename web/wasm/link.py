@@ -40,8 +40,8 @@ end:
   ret i32 1
 }
 """
-"""What Numba's own library does elsewhere. Nobody counts here who holds an array, as NumPy owns every
-one of them. The strides of another shape are those of a contiguous array: Numba reshapes no
+"""What Numba's own library does elsewhere. Nobody counts here who holds an array, as NumPy owns
+every one of them. The strides of another shape are those of a contiguous array: Numba reshapes no
 other."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import memlab
 from memlab.errors import InputError
@@ -71,7 +71,7 @@ def plain() -> Network:
     return x.conv(3, 1, bias=False).flatten().linear(3).cross_entropy()
 
 
-def texts(attention: str = "matrix", heads: int = 2) -> Network:
+def texts(attention: Literal["matrix", "fused"] = "matrix", heads: int = 2) -> Network:
     """Language model whose output layer shares the table of its tokens."""
     return memlab.zoo.gpt2(
         steps=6, layers=1, features=8, heads=heads, vocabulary=7, attention=attention

@@ -15,18 +15,20 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba import types
 from numba.core.registry import CPUDispatcher
 
 from memlab.kernels.cpu import blas
 from memlab.kernels.cpu import compile as compiling
 from memlab.kernels.cpu.compiled_table import described, full_name, positional
+from memlab.kernels.formulas import called
+
+types: Any = numba.types
 
 
 class Needed(NamedTuple):
     """A kernel and the types of its arguments, as the table and as Numba writes them."""
 
-    kernel: Kernel
+    kernel: Any
     name: str
     given: str
     types: tuple[Any, ...]
@@ -84,13 +86,13 @@ def _type(value: Any) -> Any:
 def install() -> None:
     """Let kernels write down their calls from now on, before their modules are imported."""
     compiling.maker = lambda: _kernel  # type: ignore[assignment]  # a function that is cached
-    compiling.nothing = compiling.compiled(compiling.nothing.py_func)
+    compiling.nothing = compiling.compiled(compiling.nothing.py_func)  # type: ignore[attr-defined]  # Numba's
     blas.product = _loops  # type: ignore[assignment]
 
 
 def _kernel(function: Callable[..., Any], liberties: AbstractSet[str], keep: bool) -> Kernel:
     """Kernel that writes down its calls."""
-    for formula in compiling.called(function).values():
+    for formula in called(function).values():
         compiling.callable_in_loops(formula)
     options = {
         "nopython": True,
