@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from memlab import strings
@@ -24,6 +26,12 @@ def packed(count: int, bits: int) -> int:
 
 
 _OTHERS = "ml_dtypes."
+
+
+@cache
+def _other_types() -> bool:
+    """Return whether ``ml_dtypes`` is installed; a web page has none."""
+    return find_spec(_OTHERS.rstrip(".")) is not None
 
 
 class Beyond(StrEnum):
@@ -105,6 +113,12 @@ class Format:
         return 0 if self.stored_as.startswith(_OTHERS) else self.unused
 
     @property
+    def as_bits(self) -> bool:
+        """True if arrays of the format hold its bits here, as unsigned integers: NumPy has no type
+        for it, and ``ml_dtypes``, which has one, is not installed."""
+        return self.stored_as.startswith(_OTHERS) and not _other_types()
+
+    @property
     def type_name(self) -> str:
         """Name of the NumPy type that stores values of the format."""
         return self.stored_as.removeprefix(_OTHERS)
@@ -152,7 +166,8 @@ class Format:
         return self.beyond is not Beyond.LARGEST
 
     def dtype(self) -> np.dtype[Any]:
-        """NumPy type that stores the format (``ml_dtypes`` for bf16, fp8 and int4).
+        """NumPy type that stores the format: ``ml_dtypes`` has those of bf16, fp8 and int4; where
+        it is not installed, it is that of their bits.
 
         Raises:
             InputError: no NumPy type stores single bits.
@@ -161,6 +176,8 @@ class Format:
 
         if not self.stored_as:
             raise InputError(f"NumPy stores no {self.name} values; pack them into uint8.")
+        if self.as_bits:
+            return numpy.dtype(f"uint{8 * packed(1, self.bits)}")
         if self.stored_as.startswith(_OTHERS):
             import ml_dtypes
 

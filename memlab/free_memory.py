@@ -112,14 +112,14 @@ def page_memory() -> PageMemory:
     class Counts(ctypes.Structure):
         """Result of C's ``mallinfo``: 10 counts, of which the ninth is that of free bytes."""
 
-        _fields_ = [("counts", ctypes.c_size_t * 10)]
+        _fields_ = [(f"count{number}", ctypes.c_size_t) for number in range(1, 11)]
 
     library: Any = ctypes.CDLL(None)
     library.mallinfo.restype = Counts
     for name in ("sbrk", "emscripten_get_heap_max", "emscripten_get_heap_size"):
         getattr(library, name).restype = ctypes.c_size_t
     end, most = library.sbrk(0), library.emscripten_get_heap_max()
-    free = most - end + library.mallinfo().counts[8]
+    free = most - end + library.mallinfo().count9
     return PageMemory(library.emscripten_get_heap_size(), free)
 
 

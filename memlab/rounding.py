@@ -258,7 +258,9 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
         steps = np.ldexp(np.abs(real), -power)
         kept = np.rint(steps) if rounding == NEAREST else _drawn(steps, start)
         held = np.copysign(np.ldexp(kept, power), real)
-    return np.asarray(_bounded(held, target).astype(target.dtype()))
+    bounded = _bounded(held, target)
+    stored = to_bits(bounded, target) if target.as_bits else bounded.astype(target.dtype())
+    return np.asarray(stored)
 
 
 def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> Doubles:
@@ -271,9 +273,8 @@ def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> D
     if array.dtype != target.dtype():
         raise InputError(f"{target} is stored as {target.dtype()}, got {array.dtype}; "
                          f"try encode(values, {target.name!r}).")  # fmt: skip
-    return np.asarray(
-        array.astype(np.float64) * errors.real_number("scale", scale, usual=0.05, above=0)
-    )
+    values = from_bits(array, target) if target.as_bits else array.astype(np.float64)
+    return np.asarray(values * errors.real_number("scale", scale, usual=0.05, above=0))
 
 
 def rounded(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST, seed: int = 0,
@@ -284,6 +285,42 @@ def rounded(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST
         InputError: as ``encode``.
     """
     return decode(encode(values, format, rounding, seed, scale), format, scale)
+
+
+def to_bits(held: Doubles, format: Format) -> Array:
+    """Return values of a format as its bits, unsigned integers of the same shape; NaN has the sign
+    of the value and the bits of ``bits``."""
+    if format.kind == "int":
+        return (held.astype(np.int64) & (1 << format.bits) - 1).astype(_unsigned(format))
+    size, least = np.abs(held), 1 - format.bias
+    with np.errstate(invalid="ignore"):
+        exponent = np.where(size > 0, np.maximum(np.frexp(size)[1] - 1, least), least)
+        steps = np.ldexp(size, format.mantissa - exponent)
+        codes = (exponent - least << format.mantissa) + steps
+    codes = np.where(size > format.largest, format.top + 1, codes)
+    codes = np.where(np.isnan(held), _word(nan, format), codes).astype(np.int64)
+    sign = np.signbit(held).astype(np.int64) << format.exponent + format.mantissa
+    return np.asarray((codes | sign).astype(_unsigned(format)))
+
+
+def from_bits(codes: Array, format: Format) -> Doubles:
+    """Return the values of bits of a format, as float64 of the same shape."""
+    whole = codes.astype(np.int64)
+    if format.kind == "int":
+        high = format.signed << format.bits - 1
+        return np.asarray(((whole ^ high) - high).astype(np.float64))
+    length = format.exponent + format.mantissa
+    size = whole & (1 << length) - 1
+    field = np.maximum(size >> format.mantissa, 1)
+    steps = (size - (field - 1 << format.mantissa)).astype(np.float64)
+    values = np.ldexp(steps, field - format.bias - format.mantissa)
+    values = np.where(size == format.top + 1, inf if format.infinities else nan, values)
+    values = np.where(size > format.top + 1, nan, values)
+    return np.asarray(np.copysign(values, np.where(whole >> length, -1.0, 1.0)))
+
+
+def _unsigned(format: Format) -> str:
+    return f"uint{8 * format.nbytes(1)}"
 
 
 def _power(real: Doubles, format: Format) -> npt.NDArray[np.int32]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from memlab import free_memory, units
-from memlab.errors import InputError
+from memlab.errors import IN_PAGE, InputError
 from memlab.lesson_folders import PACKAGE, requirement
 
 Status = Literal["ok", "note", "problem"]
@@ -26,6 +26,7 @@ Version = tuple[int, ...]
 UNSET = "unset that variable of the environment, and start again"
 RAISE = "give the container more memory, or raise the limit: ulimit -v unlimited"
 
+ELSEWHERE = "what needs a GPU, threads or PyTorch runs in the lab on a computer"
 RESTART = "Type in a terminal what fixes it, then choose Kernel > Restart Kernel."
 
 PYTHON = (3, 11)
@@ -119,6 +120,8 @@ def doctor() -> SetupReport:
 
 def examine() -> list[SetupCheck]:
     """Run every check on this machine and this Python, and return the results."""
+    if IN_PAGE:
+        return _of_page()
     python, version, numba = sys.executable, _installed("memlab"), _numba(sys.executable)
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
@@ -134,6 +137,17 @@ def examine() -> list[SetupCheck]:
         _memory(),
     ]
     return [check for check in checks if check]
+
+
+def _of_page() -> list[SetupCheck]:
+    """Return the checks of a web page, in which nothing is installed or can be fixed."""
+    kernels = "its kernels are compiled" if free_memory.computing() else "it came without kernels"
+    return [
+        SetupCheck("machine", "ok", free_memory.here()),
+        SetupCheck("memlab", "ok", f"in this web page, and {kernels}; {ELSEWHERE}"),
+        SetupCheck("Python", "ok", f"{platform.python_version()}, {sys.platform}"),
+        check_memory(*free_memory.room(), free_memory.room().nbytes),
+    ]
 
 
 def _installed(requirement: str) -> str | None:

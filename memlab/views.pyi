@@ -32,6 +32,8 @@ from .pictures.length.view import length as length
 from .pictures.live.view import View as View
 from .pictures.lowered_layers import LoweredLayers as LoweredLayers
 from .pictures.lowered_layers import lowered_layers as lowered_layers
+from .pictures.memory.playground import Playground as Playground
+from .pictures.memory.playground import playground as playground
 from .pictures.memory.view import Memory as Memory
 from .pictures.memory.view import memory as memory
 from .pictures.memory_rate import MemoryRate as MemoryRate

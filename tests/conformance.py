@@ -7,76 +7,248 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import chain, product
 from random import Random
+from typing import Any, cast
+
+import numpy as np
 
 BLOCKED = ("numba", "scipy", "psutil")
 NETWORKS = ("vgg16", "resnet50", "alexnet", "gpt2")
 BATCHES = (1, 3, 8, 32, 100, 257)
+MEASURED = ("prediction_card: 02.output",)
+"""Beside its plan stands a bar that is measured, where something can run."""
+COMPUTED = ("01.my_step",)
+"""Exercises whose cases come from a run."""
+EXACT = ("E6.chain",)
+"""Claims that SciPy's solver computes."""
 TIMED = ("algorithm_times", "batch_times", "memory_rate", "vector_lanes")
 """Views that measure when they are made. Recorded measurements are drawn everywhere."""
 
 
-def shown() -> dict[str, str]:
-    """Everything by its name."""
-    return {name: str(value) for name, value in chain(_plans(), _techniques(), _views())}
+Cases = Iterator[tuple[str, Callable[[], object]]]
 
 
-def _plans() -> Iterator[tuple[str, object]]:
+def cases() -> dict[str, Callable[[], object]]:
+    """What makes each output, by its name."""
+    groups = (_plans, _techniques, _claims, _cards, _errors, _views)
+    return dict(chain.from_iterable(group() for group in groups))
+
+
+def shown(names: Iterable[str] | None = None) -> dict[str, str]:
+    """Outputs by their names, as text; all of them unless some are named."""
+    make = cases()
+    return {name: str(make[name]()) for name in (make if names is None else names)}
+
+
+@cache
+def _step(network: str) -> Any:
     import memlab
 
-    for name in memlab.zoo.ZOO:
-        step = memlab.training_step(memlab.zoo.build(name), "adam")
-        plan = memlab.plan(step)
-        lines = plan.timeline(7), plan.before(7), plan.after(7), plan.reserved(7)
-        yield f"{name}: timelines", lines
-        yield f"{name}: timeline beyond 64 bits", plan.timeline(10**15)
-        yield f"{name}: fit", plan.fit("12 GB")
-        yield f"{name}: why", plan.why(32)
-        yield f"{name}: diff", memlab.diff(plan, memlab.plan(memlab.in_place(step)), 8)
+    return memlab.training_step(memlab.zoo.build(network), "adam")
 
 
-def _techniques() -> Iterator[tuple[str, object]]:
+@cache
+def _plan(network: str) -> Any:
     import memlab
 
-    step = memlab.training_step(memlab.zoo.vgg16(), "adam")
-    made = {
-        "recompute": memlab.recompute(step, "every"),
-        "chain": memlab.recompute(step, "chain", batch=8),
-        "offload": memlab.offload(step, "conv"),
-        "precision": memlab.precision(step, "mixed fp16"),
-        "masks": memlab.relu_masks(step),
-        "states": memlab.eight_bit_states(step),
-        "no reuse": memlab.no_reuse(step),
-        "lowering": memlab.lowering(step, algorithm="im2col-image"),
+    return memlab.plan(_step(network))
+
+
+def _lines(plan: Any, batch: int) -> object:
+    return plan.timeline(batch), plan.before(batch), plan.after(batch), plan.reserved(batch)
+
+
+def _in_place(network: str) -> object:
+    import memlab
+
+    return memlab.diff(_plan(network), memlab.plan(memlab.in_place(_step(network))), 8)
+
+
+PLANNED: dict[str, Callable[[str], object]] = {
+    "timelines": lambda name: _lines(_plan(name), 7),
+    "timelines beyond 32 bits": lambda name: _lines(_plan(name), 4099),
+    "timeline beyond 64 bits": lambda name: _plan(name).timeline(10**15),
+    "fit": lambda name: _plan(name).fit("12 GB"),
+    "why": lambda name: _plan(name).why(32),
+    "diff": lambda name: _in_place(name),
+    "layers": lambda name: _step(name).network,
+}
+
+
+def _plans() -> Cases:
+    import memlab
+
+    for name, (kind, make) in product(memlab.zoo.ZOO, PLANNED.items()):
+        yield f"{name}: {kind}", partial(make, name)
+
+
+@cache
+def _changed(name: str, batch: int) -> Any:
+    """The step of a network after a technique, or some in their order."""
+    import memlab
+
+    step = _step("resnet18" if name.startswith("resnet18") else "vgg16")
+    changes: dict[str, Callable[[], Any]] = {
+        "recompute": lambda: memlab.recompute(step, "every"),
+        "chain": lambda: memlab.recompute(step, "chain", batch=batch),
+        "offload": lambda: memlab.offload(step, "conv"),
+        "precision": lambda: memlab.precision(step, "mixed fp16"),
+        "masks": lambda: memlab.relu_masks(step),
+        "states": lambda: memlab.eight_bit_states(step),
+        "no reuse": lambda: memlab.no_reuse(step),
+        "lowering": lambda: memlab.lowering(step, algorithm="im2col-image"),
+        "parts": lambda: memlab.accumulate(step, 4),
+        "release": lambda: memlab.release(step),
+        "resnet18 in place": lambda: memlab.in_place(step),
     }
-    for name, after in made.items():
-        yield name, memlab.plan(after).timeline(8)
-    yield "seconds", memlab.clock(step, 32, device="titan x", link="12 GB/s")
-    for how in ("best", "birth", "biggest"):
-        yield f"placed by {how}", memlab.place(step, 8, how=how).text()
+    return memlab.plan(changes[name]()).timeline(batch)
 
 
-def _views() -> Iterator[tuple[str, object]]:
+TECHNIQUES = (
+    "recompute", "chain", "offload", "precision", "masks", "states", "no reuse", "lowering",
+    "parts", "release", "resnet18 in place",
+)  # fmt: skip
+
+
+def _seconds(batch: int) -> object:
+    import memlab
+
+    return memlab.clock(_step("vgg16"), batch, device="titan x", link="12 GB/s")
+
+
+def _placed(how: str, batch: int) -> object:
+    import memlab
+
+    return memlab.place(_step("vgg16"), batch, how=how).text()
+
+
+def _techniques() -> Cases:
+    for name in TECHNIQUES:
+        yield name, partial(_changed, name, 8)
+        yield f"{name}, beyond 32 bits", partial(_changed, name, 1033)
+    for batch in (32, 2048):
+        yield f"seconds of {batch}", partial(_seconds, batch)
+    for how, batch in product(("best", "birth", "biggest"), (8, 777)):
+        yield f"placed by {how}, batch {batch}", partial(_placed, how, batch)
+
+
+def _claims() -> Cases:
+    from memlab.claims import figures, listing, table
+
+    rows: list[Any] = [*table(), *figures()]
+    for number, row in enumerate(rows):
+        if not (row.runs or row.here or row.id in EXACT):
+            yield f"claim {number}: {row.id}", partial(listing.paragraph, row, 80)
+
+
+def _cards() -> Cases:
+    from memlab.lesson.card_question import topics
+    from memlab.lesson.exercise_task import tasks
+
+    for name, question in topics().items():
+        yield f"card {name}", partial(_card, question)
+    for name, task in tasks().items():
+        if name not in COMPUTED:
+            yield f"exercise {name}", partial(_exercise, task)
+
+
+def _card(question: Any) -> str:
+    from memlab.lesson.card import Card
+
+    return Card(question).text()
+
+
+def _exercise(task: Any) -> object:
+    return _plain(task.cases(Random(1)))
+
+
+def _plain(value: Any) -> object:
+    """The value with arrays as lists: releases of NumPy show them in other words."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.name, value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _errors() -> Cases:
+    import memlab
+    from memlab import views
+
+    step = partial(_step, "alexnet")
+    calls: dict[str, Callable[[], object]] = {
+        "no such network": lambda: memlab.zoo.build("resnet5"),
+        "no such optimizer": lambda: memlab.training_step(memlab.zoo.alexnet(), "adem"),
+        "half a sample": lambda: memlab.plan(step()).peak(cast("int", 1.5)),
+        "no such view's network": lambda: views.memory("vgg61"),
+        "a batch of none": lambda: views.memory("vgg16", batch=0),
+        "no amount": lambda: memlab.plan(step()).fit("twelve"),
+        "no such policy": lambda: memlab.offload(step(), "everything"),
+        "no such mode": lambda: memlab.precision(step(), "mixed fp17"),
+        "no such format": lambda: memlab.formats.find("fp33"),
+        "no such way": lambda: memlab.place(step(), 8, how="worst"),
+        "a window too large": lambda: memlab.network("n", image=(3, 4, 4)).conv(8, 9),
+        "no such device": lambda: memlab.clock(step(), 8, device="titan y"),
+        "a recorded file": lambda: memlab.load("nowhere.json"),
+        "a wrong order": lambda: memlab.recompute(memlab.in_place(step()), "every"),
+        "no such card": lambda: memlab.lesson.predict("01.peek"),
+    }
+    for name, call in calls.items():
+        yield f"error: {name}", partial(_said, call)
+
+
+def _said(call: Callable[[], object]) -> str:
+    from memlab import InputError
+
+    try:
+        return f"nothing was refused: {call()}"
+    except InputError as error:
+        return str(error)
+
+
+def _memory(network: str, batch: int) -> str:
+    from memlab import views
+
+    view = views.memory(network, batch=batch)
+    return view.svg() + view.text()
+
+
+def _dragged(batch: int) -> str:
+    """The picture of a batch of a view that showed another one before."""
+    from memlab import views
+
+    view = views.memory("vgg16", batch=8 if batch == 9 else 9)
+    view.batch = batch
+    svg: str = view.svg()
+    return svg
+
+
+def _page(make: Callable[[], Any]) -> str:
+    from tests.pictures import pages
+
+    page = pages.page_of(make())
+    return page.alone() + page.text()
+
+
+def _views() -> Cases:
     import memlab
     from memlab import views
     from tests.pictures import pages
 
     for name in NETWORKS:
         for batch in BATCHES:
-            view = views.memory(name, batch=batch)
-            yield f"{name}, batch {batch}", view.svg() + view.text()
-    dragged = views.memory("vgg16", batch=8)
+            yield f"{name}, batch {batch}", partial(_memory, name, batch)
     for batch in (9, 50):
-        dragged.batch = batch
-        yield f"from batch 8 to {batch}", dragged.svg()
-    exercise = memlab.lesson.exercise("02.largest_batch")
-    yield "an exercise", views.exercise_card(exercise).text()
+        yield f"dragged to {batch}", partial(_dragged, batch)
+    yield (
+        "an exercise",
+        lambda: views.exercise_card(memlab.lesson.exercise("02.largest_batch")).text(),
+    )
     for (factory, case), make in pages.without_kernels().items():
-        page = pages.page_of(make())
-        yield f"{factory}: {case}", page.alone() + page.text()
+        yield f"{factory}: {case}", partial(_page, make)
 
 
 def refused() -> dict[str, str]:

@@ -436,3 +436,35 @@ def test_a_walk_comes_back_from_infinity_and_stays_in_the_integers():
     assert rounding.walk(126, "int8", 5) == 127
     assert rounding.walk(70000, "int8", -5) == 122
     assert isnan(rounding.walk(70000, "fp8_e4m3fn", -5))
+
+
+# -- as bits, where ml_dtypes is not installed --------------------------------------------------
+
+
+OTHERS = [name for name, each in NUMBERS.items() if each.stored_as.startswith("ml_dtypes")]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_bits_are_those_of_ml_dtypes(name):
+    each = NUMBERS[name]
+    codes = np.arange(2 ** (8 * each.nbytes(1))).astype(f"u{each.nbytes(1)}")
+    codes = codes if name != "int4" else codes[:16]
+    with np.errstate(invalid="ignore"):
+        values = codes.view(each.dtype()).astype(np.float64)
+    np.testing.assert_array_equal(rounding.from_bits(codes, each), values)
+    stored = rounding.to_bits(values, each)
+    numbers = ~np.isnan(values)
+    np.testing.assert_array_equal(stored[numbers], codes[numbers])
+    assert np.isnan(rounding.from_bits(stored[~numbers], each)).all()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_without_ml_dtypes_the_same_is_stored(name, monkeypatch):
+    values = np.random.default_rng(0).standard_normal((3, 200)) * [[1e-3], [1], [7]]
+    own = rounding.encode(values, name)
+    back = rounding.decode(own, name)
+    monkeypatch.setattr("memlab.formats._other_types", lambda: False)
+    stored = rounding.encode(values, name)
+    kept = (1 << NUMBERS[name].bits) - 1
+    np.testing.assert_array_equal(stored, own.view(stored.dtype) & kept)
+    np.testing.assert_array_equal(rounding.decode(stored, name), back)

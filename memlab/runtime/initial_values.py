@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab.errors import InputError, shorten, unknown
-from memlab.formats import PADDED
+from memlab.formats import FORMATS, PADDED, Format
 from memlab.kernels.registry import Array
+from memlab.rounding import encode
 from memlab.step.initial_values import InitialValue
 from memlab.step.tensor import Tensor
 
@@ -48,11 +49,12 @@ def fill(
     if given is not None:
         _copy(tensor, given, values)
     elif draws is not None and start.below:
-        values[...] = draws.integers(0, start.below, values.shape)
+        _write(values, draws.integers(0, start.below, values.shape), tensor.format)
     elif draws is not None:
-        _draw(values, draws, start.deviation)
+        _draw(values, draws, start.deviation, tensor.format)
     else:
-        values[...] = settings[start.setting] if settings and start.setting else start.value
+        one = settings[start.setting] if settings and start.setting else start.value
+        _write(values, one, tensor.format)
     if tensor.format.name in PADDED:  # kept in arrays of fp32, which do not round by themselves
         from memlab.kernels.cpu.small_formats.conversions import narrow
 
@@ -100,7 +102,12 @@ def check_numbers(what: str, values: Array, below: int) -> None:
         )
 
 
-def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> None:
+def _draw(
+    values: Array,
+    draws: np.random.Generator,
+    deviation: float = 1.0,
+    format: Format = FORMATS["fp32"],
+) -> None:
     """Set values from a normal distribution, drawn in fp32, so that a run in fp64 starts from the
     same numbers.
 
@@ -113,7 +120,7 @@ def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> 
         drawn = draws.standard_normal(part.size, np.float32)
         wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
         wide *= np.float64(deviation)  # a number of Python would be rounded to fp32 first
-        part[...] = wide
+        _write(part, wide, format)
 
 
 def as_numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
@@ -159,7 +166,12 @@ def _copy(tensor: Tensor, array: Array, values: Array) -> None:
         )
     if tensor.format.kind == "float":
         _check_range(tensor, float(max(array.max(initial=0), -float(array.min(initial=0)))))
-    values[...] = array
+    _write(values, array, tensor.format)
+
+
+def _write(values: Array, numbers: npt.ArrayLike, format: Format) -> None:
+    """Write numbers into an array of a format, which may hold its bits."""
+    values[...] = encode(numbers, format) if format.as_bits else numbers
 
 
 def _check_range(tensor: Tensor, most: float) -> None:

@@ -85,6 +85,8 @@ class RunMemory:
                 self._allocate_on_host(storage.name, nbytes)
             else:
                 self.blocks[storage.name] = Piece(self.backend.block(nbytes))
+        except InputError:
+            raise
         except (MemoryError, ValueError):  # NumPy counts in 32 bits where pointers have them
             raise InputError(
                 f"this machine has no {units.both(nbytes)} in one piece left, though the plan fits "

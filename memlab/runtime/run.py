@@ -15,10 +15,12 @@ import numpy.typing as npt
 
 from memlab import free_memory, units
 from memlab.errors import IN_PAGE, true_or_false
+from memlab.kernels.cpu.threads import NO_THREADS, threads_start
 from memlab.kernels.registry import Array
 from memlab.ledger.entries import UNNAMED
 from memlab.ledger.ledger import BEFORE, Entry, Ledger
 from memlab.placement.placement import ARENA, Placement
+from memlab.rounding import decode
 from memlab.runtime import memory_guard
 from memlab.runtime.async_copies import RAM
 from memlab.runtime.backend import Backend
@@ -26,6 +28,7 @@ from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.metering.meter import Meter, MeteredBlock
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
+from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
@@ -66,6 +69,8 @@ class Run:
         unclear: operations that wrote NaN, if there was no room to run the step without the arena
             too.
         host_grain: unit in bytes in which the host's memory is allocated.
+        in_turn: True if what runs on threads of its own elsewhere ran in turn, because no thread
+            can start here.
 
     >>> import memlab
     >>> net = memlab.network("small", features=8).linear(16).relu().linear(4).cross_entropy()
@@ -96,6 +101,7 @@ class Run:
     nan: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
     host_grain: int = 1
+    in_turn: bool = False
 
     @property
     def arena(self) -> int | None:
@@ -158,6 +164,11 @@ class Run:
             "before, inside, after",
             *self._arena_lines(),
             f"seconds   {self.seconds:>18.3f} s{slow}",
+            *(
+                [f"threads   {NO_THREADS}: copies and parts of kernels ran in turn"]
+                if self.in_turn
+                else []
+            ),
             f"outside   {'; '.join(self.outside)}",
             f"{'':10}{self._other_counter()}",
         ]
@@ -326,7 +337,13 @@ def run(
         nan=nan,
         unclear=unclear,
         host_grain=program.host.grain,
+        in_turn=not threads_start() and _uses_threads(program.step),
     )
+
+
+def _uses_threads(step: Step) -> bool:
+    """Return whether a step copies beside its kernels, or has kernels of several threads."""
+    return step.threads > 1 or any(op.phase is Phase.COPY for op in step.ops)
 
 
 def _measured_ledger(
@@ -375,6 +392,7 @@ def _results(session: Session) -> dict[str, Any]:
     live: dict[Role, dict[str, Array]] = {role: {} for role in Role}
     for tensor in step.live_out:
         values = session.value(tensor)  # a view of an arena would keep all of it
+        values = decode(values, tensor.format) if tensor.format.as_bits else values
         live[tensor.role][tensor.name] = np.array(values) if tensor.storage.name in born else values
     (output, *_) = live[Role.FEATURE_MAP].values()
     return {

@@ -224,7 +224,7 @@ class Session:
         from memlab.kernels.cpu.nan_search import nan_places
 
         written = (*op.writes.values(), *op.updates.values())
-        places = tuple(nan_places(self.value(tensor)) for tensor in written)
+        places = tuple(nan_places(self.value(tensor), tensor.format) for tensor in written)
         if any(places):
             self.nan[op.name] = places
 

@@ -53,6 +53,7 @@ LIVE: dict[str, Callable[[], Widget]] = {
 
 MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.memory: {"what": "mnist_cnn"},
+    views.playground: {"what": "mnist_cnn"},
     views.addresses: {"what": "mnist_cnn"},
     views.shifted_copies: {"network": "mnist_cnn", "layer": "conv2", "k": 3},
     views.warp_memory: {"network": "mnist_cnn", "layer": "conv2"},

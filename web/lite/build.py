@@ -15,15 +15,15 @@ from typing import Any
 from memlab.cli.lessons import cleared, copy_lessons
 from memlab.lesson_folders import LESSONS
 from web.lite import wheels
-from web.lite.environment import RELEASES, environment, programs, run
+from web.lite.environment import environment, run
 from web.live import KERNELS
-from web.pyodide import BUILD, ROOT, Pair, chosen, prepare
+from web.pyodide import BUILD, ROOT, Pair, chosen
 
 APPS = ("notebooks", "tree")
 """Jupyter Notebook, in which a notebook is a page, and its list of files."""
 PLUGIN = "@jupyterlite/pyodide-kernel-extension"
 FOLDER, LIVE, WHEELS = "lite", "live", "wheels"
-LOCK = "jupyterlite-lock.json"
+SCRIPT, LOCK = "pyodide.mjs", "jupyterlite-lock.json"
 PYPI = f"extensions/{PLUGIN}/static/pypi"
 """Folder of the wheels that the kernel brings."""
 OLD_WIDGETS = "widgetsnbextension-3"
@@ -48,11 +48,10 @@ def build(site: Path, pair: Pair | None = None) -> Path:
     with tempfile.TemporaryDirectory() as place:
         contents = Path(place, "files")
         copy_notebooks(contents)
-        (Path(place) / "jupyter-lite.json").write_text(json.dumps(settings(pair)), "utf-8")
+        (Path(place) / "jupyter-lite.json").write_text(json.dumps(settings()), "utf-8")
         (Path(place) / "overrides.json").write_text(json.dumps(overrides()), "utf-8")
         apps = [f"--apps={app}" for app in APPS]
-        command = [str(programs(RELEASES[pair.name].folder) / "jupyter-lite"), "build"]
-        environment(pair)
+        command = [str(environment() / "jupyter-lite"), "build"]
         run([*command, *apps, "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive",
              "--lite-dir", place, "--contents", str(contents), "--output-dir", str(target)],
             "JupyterLite cannot be built", Path(place))  # fmt: skip
@@ -71,7 +70,7 @@ def copy_notebooks(folder: Path) -> None:
         target.write_bytes(cleared(file.read_bytes()))
 
 
-def settings(pair: Pair) -> dict[str, Any]:
+def settings() -> dict[str, Any]:
     """Return the configuration of JupyterLite, seen from its folder."""
     return {
         "jupyter-lite-schema-version": 0,
@@ -80,7 +79,7 @@ def settings(pair: Pair) -> dict[str, Any]:
             "appUrl": f"./{APPS[-1]}",
             "litePluginSettings": {
                 f"{PLUGIN}:kernel": {
-                    "pyodideUrl": f"./../{LIVE}/{RELEASES[pair.name].script}",
+                    "pyodideUrl": f"./../{LIVE}/{SCRIPT}",
                     "disablePyPIFallback": True,
                     "loadPyodideOptions": {
                         "lockFileURL": f"./../{LIVE}/{LOCK}",
@@ -103,35 +102,34 @@ def overrides() -> dict[str, Any]:
 
 def add_wheels(site: Path, pair: Pair) -> list[str]:
     """Write the wheels and the lock file of the notebook's kernel; return all its packages."""
-    release = RELEASES[pair.name]
     live, folder = site / LIVE, site / FOLDER / WHEELS
     folder.mkdir()
-    told = wheels.packages(prepare(pair))
-    names = wheels.closure(told, release.packages)
-    source = prepare(pair, tuple(names))
-    shared = [name for name in names if (live / told[name]["file_name"]).exists()]
-    wheels.copy(source, folder, [name for name in names if name not in shared])
-    live.mkdir(exist_ok=True)
-    for name in (*pair.core, *pair.more):
-        if not (live / name).exists():
-            shutil.copyfile(source / name, live / name)
-    wheels.widgets(told, folder)
-    own = wheels.memlab_wheel(folder, kernels())
+    source, names = wheels.of_pyodide(pair)
+    known = wheels.packages(source)
+    shared = copy_pyodide(live, source, pair)
+    for file in {known[name]["file_name"] for name in names} - shared:
+        shutil.copyfile(source / file, folder / file)
     address = f"../{FOLDER}/{WHEELS}/"
-    known = {told[name]["file_name"] for name in names}
-    more = [
-        wheels.entry(file, address, wheels.NEEDED if file == own else None)
-        for file in sorted(folder.glob("*.whl"))
-        if file.name not in known
-    ]
+    more = [wheels.entry(file, address) for file in wheels.widgets(known, folder, pair)]
+    more += [wheels.entry(wheels.memlab_wheel(folder, kernels()), address, wheels.NEEDED)]
     more += [
         wheels.entry(file, f"../{FOLDER}/{PYPI}/")
         for file in sorted((site / FOLDER / PYPI).glob("*.whl"))
         if not file.name.startswith(OLD_WIDGETS)
     ]
-    lock = wheels.lock(source, names, address, shared, more)
+    near = {name for name in names if known[name]["file_name"] in shared}
+    lock = wheels.lock(source, names, address, near, more)
     (live / LOCK).write_text(json.dumps(lock, indent=1), encoding="utf-8")
     return list(lock["packages"])
+
+
+def copy_pyodide(live: Path, source: Path, pair: Pair) -> set[str]:
+    """Copy the core of Pyodide where pages did not bring it; return the names of what is there."""
+    live.mkdir(exist_ok=True)
+    for name in pair.core:
+        if not (live / name).exists():
+            shutil.copyfile(source / name, live / name)
+    return {file.name for file in live.iterdir()}
 
 
 def kernels() -> list[Path]:
@@ -144,8 +142,5 @@ def add_packages(file: Path, packages: Iterable[str]) -> None:
     as long."""
     told = json.loads(file.read_text(encoding="utf-8"))
     options = told["jupyter-config-data"]["litePluginSettings"][f"{PLUGIN}:kernel"]
-    spelled = {"pyodide-kernel": "pyodide_kernel"}  # an older kernel asks for it in this spelling
-    options["loadPyodideOptions"]["packages"] = [
-        word for name in packages for word in dict.fromkeys([name, spelled.get(name, name)])
-    ]
+    options["loadPyodideOptions"]["packages"] = list(packages)
     file.write_text(json.dumps(told, indent=1), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Environment in which JupyterLite is built: the release that fits a pair, and the widgets' files.
+"""Environment in which JupyterLite is built, with the extensions that show widgets.
 
 JupyterLite copies the extensions of the environment that it runs in: those of ipywidgets and
 anywidget are what shows memlab's views.
@@ -10,12 +10,11 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from memlab.errors import InputError
-from web.pyodide import BUILD, ROOT, Pair
+from web.pyodide import BUILD, ROOT
 
 CONSTRAINTS = ROOT / "constraints.txt"
 BESIDE = ("anywidget", "jupyterlab_widgets", "jupyter_server")
@@ -24,56 +23,25 @@ and the one that lists notebooks."""
 STAMP = "complete"
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """Release of JupyterLite whose kernel fits a pair.
-
-    ``script`` is the file of Pyodide that its kernel begins with, ``packages`` are those that it
-    loads.
-    """
-
-    core: str
-    kernel: str
-    script: str
-    packages: tuple[str, ...]
-
-    @property
-    def folder(self) -> Path:
-        """Folder of its environment."""
-        return BUILD / f"lite-{self.core}"
+VERSION = "0.8.6"
+"""Release of JupyterLite and of its kernel, which wants the Pyodide that is published."""
+FOLDER = BUILD / f"lite-{VERSION}"
+"""Folder of the environment."""
 
 
-RELEASES: Mapping[str, Release] = {
-    "test": Release(
-        "0.6.4", "0.6.1", "pyodide.js", ("ssl", "sqlite3", "micropip", "jedi", "ipython", "numpy")
-    ),
-    "published": Release("0.8.6", "0.8.7", "pyodide.mjs", ("micropip", "jedi", "ipython", "numpy")),
-}
-"""Release by the name of the pair."""
-
-
-def environment(pair: Pair) -> Path:
+def environment() -> Path:
     """Return the folder of programs of the environment, which is made where it is missing.
 
     Raises:
         InputError: a package cannot be installed.
     """
-    release = RELEASES[pair.name]
-    if not (release.folder / STAMP).exists():
-        venv.create(release.folder, with_pip=True, clear=True)
-        wanted = [
-            f"jupyterlite-core=={release.core}",
-            f"jupyterlite-pyodide-kernel=={release.kernel}",
-            *BESIDE,
-        ]
-        pip(programs(release.folder) / "python", "install", *wanted)
-        (release.folder / STAMP).touch()
-    return programs(release.folder)
-
-
-def programs(folder: Path) -> Path:
-    """Return where an environment keeps its programs."""
-    return folder / ("Scripts" if os.name == "nt" else "bin")
+    found = FOLDER / ("Scripts" if os.name == "nt" else "bin")
+    if not (FOLDER / STAMP).exists():
+        venv.create(FOLDER, with_pip=True, clear=True)
+        wanted = [f"jupyterlite-core=={VERSION}", f"jupyterlite-pyodide-kernel=={VERSION}"]
+        pip(found / "python", "install", *wanted, *BESIDE)
+        (FOLDER / STAMP).touch()
+    return found
 
 
 def pip(python: Path | str, command: str, *arguments: str) -> None:
@@ -105,7 +73,8 @@ def download(names: Sequence[str], folder: Path) -> list[Path]:
     Raises:
         InputError: one cannot be had.
     """
+    before = set(folder.glob("*.whl"))
     pip(sys.executable, "download", "--no-deps", "--only-binary", ":all:", "--platform", "any",
-        "--implementation", "py", "--abi", "none", "--python-version", "3.12",
+        "--implementation", "py", "--abi", "none", "--python-version", "3.14",
         "--dest", str(folder), *names)  # fmt: skip
-    return sorted(folder.glob("*.whl"))
+    return sorted(set(folder.glob("*.whl")) - before)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import shutil
 import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,10 +20,14 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from web import bundle
 from web.lite.environment import download
-from web.pyodide import LOCK, ROOT
+from web.pyodide import LOCK, ROOT, Pair, prepare
 
 WIDGETS = ("anywidget", "comm", "ipywidgets", "lazy_loader", "psygnal", "typing_extensions")
 """Packages of pure Python that memlab's views and ipywidgets import in a kernel."""
+PACKAGES = ("micropip", "jedi", "ipython", "numpy")
+"""Packages of Pyodide that the kernel begins with, and NumPy."""
+NEWER = {"test": ("micropip==0.10.0",)}
+"""Packages by the name of a pair that is older than its kernel wants."""
 NEEDED = ("anywidget", "ipywidgets", "lazy_loader", "numpy", "traitlets")
 """Packages that memlab needs there; Numba's place is taken by compiled kernels."""
 INFO = {
@@ -58,9 +61,22 @@ def closure(packages: Mapping[str, Entry], names: Iterable[str]) -> list[str]:
     return sorted(wanted)
 
 
-def widgets(locked: Mapping[str, Entry], folder: Path) -> list[Path]:
-    """Download the widgets' wheels that a lock file does not name, and return them."""
-    return download([name for name in WIDGETS if canonicalize_name(name) not in locked], folder)
+def of_pyodide(pair: Pair) -> tuple[Path, list[str]]:
+    """Return the folder of a pair with the packages of it that the kernel needs, and their names.
+
+    Raises:
+        InputError: one cannot be had.
+    """
+    newer = {name.partition("==")[0] for name in NEWER.get(pair.name, ())}
+    wanted = [name for name in PACKAGES if name not in newer]
+    names = closure(packages(prepare(pair)), wanted)
+    return prepare(pair, tuple(names)), names
+
+
+def widgets(locked: Mapping[str, Entry], folder: Path, pair: Pair) -> list[Path]:
+    """Download the wheels that a pair lacks, and return them."""
+    lacking = [name for name in WIDGETS if canonicalize_name(name) not in locked]
+    return download([*lacking, *NEWER.get(pair.name, ())], folder)
 
 
 def memlab_wheel(folder: Path, kernels: Iterable[Path] = ()) -> Path:
@@ -166,10 +182,3 @@ def lock(
     for row in packages.values():
         row["depends"] = [each for each in row["depends"] if canonicalize_name(each) in packages]
     return {"info": told["info"], "packages": dict(sorted(packages.items()))}
-
-
-def copy(source: Path, target: Path, names: Iterable[str]) -> None:
-    """Copy wheels of a pair by the names of their packages."""
-    told = packages(source)
-    for name in names:
-        shutil.copyfile(source / told[name]["file_name"], target / told[name]["file_name"])

@@ -11,6 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "web"
 LIBRARY, OBJECTS = FOLDER / "kernels.wasm", FOLDER / "objects"
+WORD = 32
+"""Bits of a pointer in a page."""
 ENVIRONMENT = {"MEMLAB_MACHINE": "recorded", "NUMBA_DISABLE_INTEL_SVML": "1"}
 """Environment of a process that compiles for pages."""
 
@@ -33,9 +35,11 @@ def build(extra: Sequence[str] = ()) -> Path:
     """Build the library and its table where the sources have changed, and return the library.
 
     Args:
-        extra: modules of LLVM's code, as text, that are linked beside the kernels.
+        extra: modules of LLVM's code, as text, that are linked beside the kernels and the function
+            by which the meter sees what NumPy frees.
     """
     os.environ.update(ENVIRONMENT)  # before Numba is loaded
+    from memlab.runtime.metering.numpy_hook import freeing_code
     from web.wasm import compile, link, signatures, target
 
     target.install()
@@ -44,7 +48,7 @@ def build(extra: Sequence[str] = ()) -> Path:
     made = compile.jobs(signatures.gathered(), OBJECTS)
     compile.compile_jobs(made)
     objects = [job.file for job in made]
-    objects += [link.object_of(text, OBJECTS) for text in extra]
+    objects += [link.object_of(text, OBJECTS) for text in (freeing_code(WORD), *extra)]
     link.library(objects, LIBRARY)
     listed = {
         "sources": sources(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab.formats import FLOATS
+from memlab.formats import FLOATS, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.flat_arrays import bits, lines
 from memlab.kernels.registry import Array
@@ -19,13 +19,14 @@ _PRIME = 1099511628211
 """Prime of the 64-bit hash FNV-1a."""
 
 
-def nan_places(array: Array) -> int:
-    """Hash of the positions of all NaN in an array; 0 if there is none.
+def nan_places(array: Array, format: Format | None = None) -> int:
+    """Hash of the positions of all NaN in an array; 0 if there is none. The format is that of the
+    array's type, unless it is given.
 
     Different positions give different numbers, except with a chance of 1 in 2^64. Integers, packed
     bits and formats without NaN contain none.
     """
-    bound = _BOUNDS.get(array.dtype.name)
+    bound = _BOUNDS.get(array.dtype.name if format is None else format.type_name)
     if bound is None:
         return 0
     values, magnitude = bits(array), (1 << (8 * array.itemsize - 1)) - 1

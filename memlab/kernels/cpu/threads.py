@@ -1,7 +1,8 @@
 """Parts of a kernel's work on several Python threads: compiled code runs without Python's lock.
 
 No part allocates an array. NumPy's allocation hook belongs to a context, and every part runs in a
-copy of the caller's context, so that a meter would see an allocation.
+copy of the caller's context, so that a meter would see an allocation. Where no thread can start, as
+in a web page, parts run in turn, and so does all that a step does beside its kernels.
 """
 
 from __future__ import annotations
@@ -9,12 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial
+from functools import cache, partial
+from threading import Thread
 from typing import TypeVar
 
 from memlab.kernels.registry import Array
 
 Workspace = TypeVar("Workspace")
+NO_THREADS = "no thread can start here"
+"""Reason that a text gives for work in turn."""
+
+
+@cache
+def threads_start() -> bool:
+    """Return whether a thread can start here, which is tried once."""
+    thread = Thread(target=_nothing)
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    thread.join()
+    return True
+
+
+def _nothing() -> None:
+    """Work of the thread that is tried."""
 
 
 def run_on_threads(
@@ -33,7 +53,7 @@ def run_on_threads(
     """
     pairs = zip(workspaces, shares(units, len(workspaces)), strict=True)
     parts = [partial(work, workspace, some) for workspace, some in pairs if some]
-    if len(parts) < 2:
+    if len(parts) < 2 or not threads_start():
         for part in parts:
             part()
         return

@@ -471,6 +471,16 @@ class TextBox(Setting[T]):
 
 
 @dataclass(eq=False)
+class TextArea(TextBox[str]):
+    """Setting with a text of several lines."""
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        return [
+            control._replace(kind="area", wide=True) for control in super().controls(now, labels)
+        ]
+
+
+@dataclass(eq=False)
 class Checkbox(Setting[bool]):
     """Setting that is true or false, shown as a checkbox. It is shown as a select where the texts
     ``<view>.control.<name>_yes`` and ``<name>_no`` exist. ``key`` is a key that toggles it in

@@ -206,8 +206,9 @@ function render({ model, el }) {
   }
 
   function field(control) {
-    const tag = control.kind === "select" ? "select" : "input";
+    const tag = { select: "select", area: "textarea" }[control.kind] ?? "input";
     const node = make(tag, { id: `${id}-${control.name}` });
+    if (tag === "textarea") area(node);
     if (tag === "input") node.type = control.kind;
     if (control.least !== null) node.min = control.least;
     if (control.most !== null) node.max = control.most;
@@ -215,7 +216,7 @@ function render({ model, el }) {
     if (control.placeholder) node.placeholder = control.placeholder;
     if (control.kind === "range") slider(node, control.name);
     else node.addEventListener("change", () => send(control.name, read(node)));
-    if (["number", "text"].includes(control.kind)) node.setAttribute("aria-describedby", status.id);
+    if (["number", "text", "area"].includes(control.kind)) node.setAttribute("aria-describedby", status.id);
     return node;
   }
 
@@ -268,9 +269,23 @@ function render({ model, el }) {
     }
     if (control.kind === "checkbox") { node.checked = control.value; return; }
     const value = String(control.kind === "range" ? Math.round(control.value) : control.value);
-    if (control.kind === "text" && node.dataset.told === value) return;  // it is being typed in
+    const typed = ["text", "area"].includes(control.kind);
+    if (typed && node.dataset.told === value) return;  // it is being typed in
     node.dataset.told = value;
     if (node.value !== value) node.value = value;
+    node.grow?.();
+  }
+
+  function area(node) {  // as high as its text; Ctrl+Enter shows what it says
+    node.spellcheck = false;
+    node.setAttribute("translate", "no");
+    node.grow = () => { node.rows = node.value.split("\n").length; };
+    node.addEventListener("input", node.grow);
+    node.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      node.dispatchEvent(new Event("change"));
+    });
   }
 
   function ready(node, control) {

@@ -331,8 +331,8 @@ def _is_plain(value: object) -> bool:
 
 
 class Control(NamedTuple):
-    """Native control of the browser. ``kind`` is range, number, text, select, radio, checkbox or
-    button.
+    """Native control of the browser. ``kind`` is range, number, text, area (a text of several
+    lines), select, radio, checkbox or button.
 
     ``place`` is ``"main"``, ``"more"`` (behind the disclosure), ``"buttons"`` or ``"below"`` the
     picture. ``options`` are the values and labels of a select or of radio buttons. ``spoken`` is

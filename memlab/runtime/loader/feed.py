@@ -34,6 +34,7 @@ from memlab.clocks.streams import Schedule
 from memlab.errors import InputError, known, real_number, shorten, true_or_false, whole_number
 from memlab.hardware import speed
 from memlab.kernels import registry
+from memlab.kernels.cpu.threads import NO_THREADS, threads_start
 from memlab.kernels.registry import Kernel, KernelCall
 from memlab.ledger.ledger import Ledger
 from memlab.runtime import memory_guard
@@ -70,6 +71,8 @@ class Fed(Paced):
         skipped: messages about the files that were skipped, each with the reason.
         left: number of images that are in no batch.
         passed: number of entries of the folder that are no images.
+        in_turn: True if everything ran in turn although batches may wait, because no thread can
+            start here.
 
     >>> import memlab
     >>> from tempfile import TemporaryDirectory
@@ -95,6 +98,7 @@ class Fed(Paced):
     skipped: tuple[str, ...] = ()
     left: int = 0
     passed: int = 0
+    in_turn: bool = False
 
     @property
     def batches(self) -> int:
@@ -145,6 +149,8 @@ class Fed(Paced):
             f"moved     disk {units.short(self.moved.disk)}, RAM {units.short(self.moved.ram)}, "
             f"link {units.short(self.moved.link)}",
         ]
+        if self.in_turn:
+            rows.append(f"threads   {NO_THREADS}: images are read and trained with in turn")
         if self.skipped or self.left:
             rows.append(f"skipped   {len(self.skipped):,} files; {self.left:,} images are in "
                         "no batch")  # fmt: skip
@@ -299,6 +305,7 @@ def _train_epoch(
         step, loader.buffers, augment, name, loader.schedule(name), program.planned, peaks, peak,
         max(residual, abs(peaks[HOST] - sum(places))), loader.moved(), tuple(losses),
         tuple(loader.skipped), left, loader.source.passed,
+        in_turn=bool(loader.buffers) and not threads_start(),
     )  # fmt: skip
 
 

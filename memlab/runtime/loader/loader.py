@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from threading import Condition, Thread
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from memlab.clocks.data_path import AUGMENT, LINK, READ, TRAIN, Moves
 from memlab.clocks.streams import COMPUTE, Schedule, TimedOperation
 from memlab.errors import InputError, shorten
+from memlab.kernels.cpu.threads import threads_start
 from memlab.kernels.registry import Array, Kernel, KernelCall
 from memlab.runtime.backend import Backend
 from memlab.runtime.loader.images import BadImageError, Source
@@ -41,7 +42,8 @@ class Lanes:
     """Execution of operations on several streams.
 
     With ``threads``, all streams but compute have a thread each, in a copy of the context of the
-    thread that makes them, so that its meter sees their arrays.
+    thread that makes them, so that its meter sees their arrays. Without, whoever takes the batches
+    does everything in turn.
 
     Args:
         ops: the operations of all streams, in order.
@@ -221,7 +223,9 @@ class Loader:
         Raises:
             InputError: a file holds no image, or the first batch cannot be filled.
         """
-        lanes = self.lanes = Lanes(self.ring.ops, self._run, threads=self.buffers > 0)
+        lanes = self.lanes = Lanes(
+            self.ring.ops, self._run, threads=self.buffers > 0 and threads_start()
+        )
         try:
             lanes.start()
             for op in self.ring.ops:
@@ -305,6 +309,9 @@ class Loader:
     def _wait_for_disk(self, until: float) -> None:
         """Wait until a slower disk would have given an image, or until the loader is stopped."""
         assert self.lanes is not None
+        if not self.lanes.threads:
+            sleep(max(0.0, until - perf_counter()))
+            return
         with self.lanes.changed:
             while (left := until - perf_counter()) > 0:
                 if self.lanes.stopped:

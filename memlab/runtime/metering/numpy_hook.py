@@ -5,19 +5,21 @@ below passes every call on to the C library and reports it.
 
 Arrays are also freed while an exception is on its way to its handler, and Python code that runs at
 that moment loses the exception, or crashes. So the function that frees is machine code: it only
-notes the address.
+notes the address. It is compiled here, or for a web page together with the kernels.
 """
 
 from __future__ import annotations
 
 import ctypes as c
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from typing import Any
 
 from memlab.errors import InputError
+from memlab.free_memory import compiler
+from memlab.kernels.cpu import compiled_table
 from memlab.runtime.metering.numpy_private_api import (
     CALLOC,
     MALLOC,
@@ -32,6 +34,8 @@ Report = Callable[[int, int, int], None]
 """Function that is called with the address that is freed, the new address, and its bytes; 0 for
 none."""
 
+FREED = "memlab_freed"
+"""Name of the function that frees, in machine code."""
 NOTED = 2**16
 """Number of addresses that there is room for at first."""
 
@@ -49,11 +53,11 @@ class _Freed(c.Structure):
     """
 
     _fields_ = [
-        ("wanted", c.c_uint64),
-        ("taken", c.c_uint64),
-        ("count", c.c_uint64),
-        ("room", c.c_uint64),
-        ("addresses", c.POINTER(c.c_uint64)),
+        ("wanted", c.c_size_t),
+        ("taken", c.c_size_t),
+        ("count", c.c_size_t),
+        ("room", c.c_size_t),
+        ("addresses", c.POINTER(c.c_size_t)),
     ]
 
 
@@ -69,7 +73,7 @@ class Hook:
         libc = c_library()
         self._freed = _Freed()
         self._callbacks = self._allocation_callbacks(libc)
-        self._code, free = _compiled_free(libc)
+        self._code, free = _compiled_free(libc) if compiler() else _free_of_table()
         log = c.addressof(self._freed)
         self.handler = Handler(b"memlab", 1, log, *self._callbacks, free)
         self.name = c.create_string_buffer(b"mem_handler")
@@ -138,6 +142,22 @@ def c_library() -> c.CDLL:
         ) from None
 
 
+def _free_of_table() -> tuple[Any, int]:
+    """Library of the kernels that were compiled beforehand, which must be kept, and the address of
+    NumPy's ``free`` in it.
+
+    Raises:
+        InputError: there is no such library.
+    """
+    library = compiled_table.table().library
+    return library, _address(library, FREED)
+
+
+def _address(library: c.CDLL, name: str) -> int:
+    """Address of a function of a library."""
+    return c.cast(getattr(library, name), POINTER).value or 0
+
+
 def _compiled_free(libc: c.CDLL) -> tuple[Any, int]:
     """Compiler engine of NumPy's ``free`` in machine code, which must be kept, and the address of
     the function."""
@@ -146,45 +166,55 @@ def _compiled_free(libc: c.CDLL) -> tuple[Any, int]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_freeing_code(libc)), machine)
+    addresses = {name: _address(libc, name) for name in ("free", "realloc")}
+    module = llvm.parse_assembly(freeing_code(8 * c.sizeof(POINTER), addresses))
+    engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    return engine, engine.get_function_address("freed")
+    return engine, engine.get_function_address(FREED)
 
 
-def _freeing_code(libc: c.CDLL) -> str:
-    """LLVM code of ``freed(log, old, nbytes)``, which notes ``old`` in a ``_Freed`` and frees it.
+def freeing_code(bits: int, addresses: Mapping[str, int] | None = None) -> str:
+    """LLVM code of a function of (log, old, nbytes) that notes ``old`` in a ``_Freed`` and frees
+    it.
 
     The address is not noted if there is no memory for that.
+
+    Args:
+        bits: bits of a pointer.
+        addresses: addresses of the C library's ``free`` and ``realloc`` in this process; None for
+            code that is linked with them.
     """
     from llvmlite import ir
 
-    word, at = ir.IntType(64), ir.IntType(64).as_pointer()
-    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), [word] * 3), "freed")
+    word, at, module = ir.IntType(bits), ir.IntType(bits).as_pointer(), ir.Module()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [word] * 3), FREED)
     code, (log, old, _) = ir.IRBuilder(function.append_basic_block()), function.args
 
     def call(name: str, *arguments: Any) -> Any:
-        kind = ir.FunctionType(word, [word] * len(arguments)).as_pointer()
-        address = c.cast(getattr(libc, name), POINTER).value
-        return code.call(code.inttoptr(word(address), kind), arguments)
+        result = ir.VoidType() if name == "free" else word
+        kind = ir.FunctionType(result, [word] * len(arguments))
+        if addresses is None:
+            return code.call(ir.Function(module, kind, name), arguments)
+        return code.call(code.inttoptr(word(addresses[name]), kind.as_pointer()), arguments)
 
     def place(number: int) -> Any:
-        return code.inttoptr(code.add(log, word(8 * number)), at)
+        return code.inttoptr(code.add(log, word(bits // 8 * number)), at)
 
-    wanted, taken, count, room, addresses = map(place, range(5))
+    wanted, taken, count, room, noted = map(place, range(5))
     with code.if_then(code.icmp_unsigned("!=", code.load(wanted), word(0))):
         with code.if_then(code.icmp_unsigned("==", code.load(taken), code.load(count))):
             code.store(word(0), taken)
             code.store(word(0), count)
         with code.if_then(code.icmp_unsigned("==", code.load(count), code.load(room))):
             more = code.add(code.mul(code.load(room), word(2)), word(NOTED))
-            new = call("realloc", code.load(addresses), code.mul(more, word(8)))
+            new = call("realloc", code.load(noted), code.mul(more, word(bits // 8)))
             with code.if_then(code.icmp_unsigned("!=", new, word(0))):  # else the old block stays
-                code.store(new, addresses)
+                code.store(new, noted)
                 code.store(more, room)
         with code.if_then(code.icmp_unsigned("<", code.load(count), code.load(room))):
-            end = code.add(code.load(addresses), code.mul(code.load(count), word(8)))
+            end = code.add(code.load(noted), code.mul(code.load(count), word(bits // 8)))
             code.store(old, code.inttoptr(end, at))
             code.store(code.add(code.load(count), word(1)), count)
     call("free", old)
     code.ret_void()
-    return str(function.module)
+    return str(module)
