@@ -41,6 +41,12 @@ def maps() -> Network:
     return y.linear(3).cross_entropy()
 
 
+def windows() -> Network:
+    """Poolings of windows with more than 256 places, whose indices take four bytes."""
+    x = memlab.network("windows", image=(2, 20, 17))
+    return x.concat(x.max_pool(17, 1, 8), x.avg_pool(3, 1, 1)).max_pool("all").squared_error()
+
+
 def vectors() -> Network:
     """Linear layers without images, and a squared error."""
     x = memlab.network("vectors", features=11).linear(9, bias=False).tanh()
@@ -82,7 +88,7 @@ def networks() -> Iterator[Network]:
     """Yield all networks."""
     for name, sizes in SIZES.items():
         yield memlab.zoo.ZOO[name](**sizes)
-    for make in (maps, vectors, slices, strided, plain, texts):
+    for make in (maps, windows, vectors, slices, strided, plain, texts):
         yield make()
     for heads in (1, 2):
         yield texts("fused", heads)

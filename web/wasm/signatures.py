@@ -44,7 +44,8 @@ class Kernel(CPUDispatcher):
     interpreted = False
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        args = positional(signature(self.py_func), args, named)
+        if named or len(args) < self.py_func.__code__.co_argcount:
+            args = positional(signature(self.py_func), args, named)
         if not Kernel.interpreted:
             self.needs(*args)
         if self.py_func.__annotations__.get("return") == "None":
