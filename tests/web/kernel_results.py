@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 import memlab
-from memlab.formats import FLOATS, FORMATS, STORED
+from memlab.formats import FORMATS, STORED
 from memlab.kernels import col2im, im2col, registry
 from memlab.kernels.cpu import blas
 from memlab.kernels.cpu.conv import samples_innermost
 from memlab.kernels.cpu.nan_search import nan_places
 from memlab.kernels.cpu.small_formats import blockwise, conversions
-from memlab.kernels.cpu.vector_experiments import BLOCK, micro_kernel, total
+from memlab.kernels.cpu.vector_experiments import micro_kernel, total
 from memlab.kernels.registry import Array, KernelCall
 from memlab.layers import algorithms
 from web.wasm import programs
@@ -34,9 +34,9 @@ def exact() -> dict[str, str]:
     return {name: hashlib.sha256(np.asarray(value).tobytes()).hexdigest() for name, value in parts}
 
 
-def near() -> dict[str, list[float]]:
+def near(every: bool = False) -> dict[str, list[float]]:
     """Values that are the same but for rounding: a processor may fuse a product and a sum."""
-    parts = chain(_products(), _lanes(), _steps())
+    parts = chain(_products(), _lanes(), _networks(every), _algorithms())
     return {name: np.asarray(value, np.float64).reshape(-1).tolist() for name, value in parts}
 
 
@@ -70,12 +70,12 @@ def _lowered() -> Results:
 
 
 def _searched() -> Results:
-    for format in FLOATS.values():
+    for format in (FORMATS[name] for name in ("fp64", "fp32", "fp16")):  # NumPy's own
         values = np.zeros(9, format.dtype())
         values.view(np.uint8)[-16:] = 0xFF
         yield f"NaN in {format}", nan_places(values)
     for name in ("int8", "uint8", "int32", "int64"):
-        yield f"sum of {name}", total(np.arange(4 * BLOCK).astype(name)[: 2 * BLOCK])
+        yield f"sum of {name}", total(np.arange(1024).astype(name))
 
 
 def _augmented() -> Results:
@@ -88,7 +88,8 @@ def _augmented() -> Results:
 
 
 def _products() -> Results:
-    for dtype, turn_a, turn_b, adds in product(DTYPES, *[(False, True)] * 3):
+    turns = (False, True)
+    for dtype, turn_a, turn_b, adds in product(DTYPES, turns, turns, turns):
         a = _drawn((37, 14) if turn_a else (14, 37), dtype)
         b = _drawn((29, 37) if turn_b else (37, 29), dtype)
         out = _drawn((14, 32), dtype)[:, 1:30]
@@ -101,16 +102,21 @@ def _lanes() -> Results:
         loop, dtype = micro_kernel(format, lanes), np.dtype(f"float{format[2:]}")
         start = _drawn((1, lanes), dtype) + np.zeros(loop.shape, dtype)
         yield f"{format} in {lanes} lanes", loop(start, [np.full(1, 0.1, dtype)], 9)[0]
-    for dtype, way in product(DTYPES, samples_innermost.WAYS):
-        out = np.zeros((3, 7, 6, 5), dtype)
-        x, weight = _drawn((2, 7, 6, 5), dtype), _drawn((3, 2, 3, 3), dtype)
+    for kind, way in product(DTYPES, samples_innermost.WAYS):
+        out = np.zeros((3, 7, 6, 5), kind)
+        x, weight = _drawn((2, 7, 6, 5), kind), _drawn((3, 2, 3, 3), kind)
         samples_innermost.conv2d(x, weight, out, 1, 1, way)
-        yield f"samples innermost {np.dtype(dtype)} {way}", out
+        yield f"samples innermost {np.dtype(kind)} {way}", out
 
 
-def _steps() -> Results:
-    for network in programs.networks():
-        yield from _run(f"network {network.name}", memlab.training_step(network, "adam"))
+def _networks(every: bool) -> Results:
+    few = [programs.maps(), programs.texts("fused")]
+    for number, network in enumerate(programs.networks() if every else few):
+        step = memlab.training_step(network, "adam")
+        yield from _run(f"network {number} {network.name}", step)
+
+
+def _algorithms() -> Results:
     for name, format in product(algorithms.on("cpu"), ("fp32", "fp64")):
         step = memlab.training_step(programs.plain(), format=format, algorithm=name)
         yield from _run(f"{name} {format}", step)
@@ -120,10 +126,10 @@ def _steps() -> Results:
 
 
 def _run(name: str, step: memlab.Step) -> Results:
-    """Loss and gradients of a step, each gradient as a few of its values."""
-    run = memlab.run(step, 2, keep="gradients")
+    """Loss and gradients of a step, each gradient as its length and a few of its values."""
+    run = memlab.run(step, 3, keep="gradients")
     assert run.residual == 0, (name, run.residual)
     yield f"{name}: loss", run.loss
-    for parameter, gradient in run.gradients.items():
-        values = np.asarray(gradient, np.float64).reshape(-1)
-        yield f"{name}: {parameter}", [np.linalg.norm(values), *values[:3]]
+    lines = (np.asarray(each, np.float64).reshape(-1) for each in run.gradients.values())
+    gradients = [(np.linalg.norm(line), *line[:3]) for line in lines]
+    yield f"{name}: gradients", np.concatenate(gradients)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import product
 from typing import Any, Literal
 
 import memlab
@@ -43,8 +44,8 @@ def maps() -> Network:
 
 def windows() -> Network:
     """Poolings of windows with more than 256 places, whose indices take four bytes."""
-    x = memlab.network("windows", image=(2, 20, 17))
-    return x.concat(x.max_pool(17, 1, 8), x.avg_pool(3, 1, 1)).max_pool("all").squared_error()
+    x = memlab.network("windows", image=(2, 20, 17)).conv(3, 1)
+    return x.max_pool("all").flatten().squared_error()
 
 
 def vectors() -> Network:
@@ -101,13 +102,18 @@ def networks() -> Iterator[Network]:
 FORMATS = ("fp32", "fp64")
 
 
-def steps() -> Iterator[Step]:
-    """Yield every step: each network in both formats, then after each technique, and with each
-    optimizer and each algorithm of convolution."""
+def steps() -> Iterator[tuple[Step, int]]:
+    """Yield the steps of each network in both formats, with a batch."""
+    for network, format in product(networks(), FORMATS):
+        for batch in (1, 2):  # a slice of one sample's channels has no gaps
+            yield memlab.training_step(network, format=format), batch
+            yield memlab.inference_step(network, format=format), batch
+
+
+def others() -> Iterator[Step]:
+    """Yield the steps after each technique, with each optimizer and each algorithm, for a batch of
+    2. Some are planned and never run."""
     for network in networks():
-        for format in FORMATS:
-            yield memlab.training_step(network, format=format)
-            yield memlab.inference_step(network, format=format)
         yield from _rewritten(memlab.training_step(network, "momentum"))
     for network in (plain(), maps(), strided()):
         for format in FORMATS:
