@@ -65,6 +65,12 @@ def slices() -> Network:
     return x.concat(*parts).conv(3, 1).flatten().squared_error()
 
 
+def normalized() -> Network:
+    """A norm as the first layer, which computes no gradient of the input."""
+    x = memlab.network("normalized", image=(3, 5, 4)).batch_norm().relu().flatten()
+    return x.linear(3).cross_entropy()
+
+
 def strided() -> Network:
     """Convolutions that are no shift of a plane."""
     x = memlab.network("strided", image=(4, 17, 16)).conv(6, 3, stride=2, pad=1).relu()
@@ -89,7 +95,7 @@ def networks() -> Iterator[Network]:
     """Yield all networks."""
     for name, sizes in SIZES.items():
         yield memlab.zoo.ZOO[name](**sizes)
-    for make in (maps, windows, vectors, slices, strided, plain, texts):
+    for make in (maps, windows, vectors, slices, normalized, strided, plain, texts):
         yield make()
     for heads in (1, 2):
         yield texts("fused", heads)
