@@ -45,7 +45,7 @@ def query_of(view: Linked) -> str:
     >>> import memlab
     >>> from memlab.pictures.live import link
     >>> link.query_of(memlab.views.memory("resnet50", batch=64))
-    'network=resnet50&batch=64'
+    'network=resnet50&batch=64&variant=v1.5&optimizer=momentum'
     """
     from urllib.parse import quote, urlencode  # late: few views are linked to
 
