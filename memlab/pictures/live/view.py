@@ -126,7 +126,7 @@ class View(Widget, Generic[S]):
     behind_more: ClassVar[Sequence[str]] = ()
     """Buttons that stand behind the disclosure."""
     presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
-    narrowest: ClassVar[int] = 480
+    narrowest: ClassVar[int] = 358
     widest: ClassVar[int] = 960
     """A page is as wide as the browser has room for, within these; a stored one is the widest. A
     view that has not less than others is ``ROOM`` wide where a screen has it."""
