@@ -23,6 +23,8 @@ SAMPLE, GAP = 30, 8
 """Pixels of a sample of a line, and between a point and its line to the name."""
 TALL = 16
 """Height of a bar in pixels."""
+ABOVE, LINE_OF_PHONE = 16, 330
+"""Pixels on a phone: from line to line above a bar, and the longest of these lines."""
 
 
 # -- lines ---------------------------------------------------------------------------------------
@@ -140,7 +142,8 @@ def bars(
     axis: Axis | None = None,
     told: Table | Sequence[str] = (), gap: float = 0,
 ) -> Chart:  # fmt: skip
-    """Return a chart of horizontal bars whose margins are as wide as the texts.
+    """Return a chart of horizontal bars whose margins are as wide as the texts; on a phone the
+    texts stand above the bars.
 
     Args:
         labelled: bars from the top to the bottom.
@@ -170,7 +173,40 @@ def bars(
         scale, Scale(len(labelled), 0), marks, pitch * len(labelled), axis or Axis(rule=False),
         head, left=left + 13 if left else 0,
         right=max(_bold_width(bar.label) for bar in labelled) + 9, told=told, gap=gap,
+        phone=below_their_words(labelled, scale, axis, head),
     )  # fmt: skip
+
+
+def below_their_words(
+    labelled: Sequence[LabelledBar], scale: Scale, axis: Axis | None, head: Axis | None
+) -> Chart:
+    """Return a chart of horizontal bars for a phone: each below its name and its label."""
+    words = [_words_above(bar) for bar in labelled]
+    pitch = ABOVE * max(map(len, words)) + TALL + 14
+    first, marks = scale.first, list[Mark]([Rule(scale.first, look="rule", opacity=0.5)])
+    for index, (bar, lines) in enumerate(zip(labelled, words, strict=True)):
+        y = index + 1 - (TALL / 2 + 4) / pitch
+        if bar.value > first:
+            look = theme.origin(bar.origin)
+            marks.append(Rect(first, bar.value, y, y, look, thick=TALL, fact=bar.fact))
+        high = pitch - TALL - 10 - ABOVE * (len(lines) - 1)
+        marks += [
+            ChartText(first, index, line, 12, dy=high + ABOVE * number)
+            for number, line in enumerate(lines)
+        ]
+    return Chart(
+        scale, Scale(len(labelled), 0), marks, pitch * len(labelled), axis or Axis(rule=False),
+        head, left=2, right=12,
+    )  # fmt: skip
+
+
+def _words_above(bar: LabelledBar) -> list[Runs]:
+    """Return the lines of words of a bar: its name, what stands below that, and its label."""
+    name = [(bar.name, True)] if isinstance(bar.name, str) else [*bar.name]
+    label = [(bar.label, False)] if isinstance(bar.label, str) else [*bar.label]
+    parts = [[*name, (bar.below, False)], label]
+    spoken = [[(text.strip(), heavy) for text, heavy in part if text] for part in parts]
+    return [line for part in spoken for line in texts.flow_lines(part, LINE_OF_PHONE, 12)]
 
 
 def _bold_width(content: Runs) -> float:

@@ -164,7 +164,7 @@ class Table(PageBlock):
         y = self._title(svg, x, y, width)
         inset = SWATCH if self.looks else 0
         spans = self._spans(width - inset)
-        if spans and spans[-1][1] > width - inset:
+        if spans and (spans[-1][1] > width - inset or self._has_long_word(spans[-1])):
             return self._stacked(svg, x, y, width)
         if any(self.heads):
             y = self._cells(svg, x + inset, y + ROW, self.heads, spans, size=11, dim=True)
@@ -261,6 +261,14 @@ class Table(PageBlock):
                 at, anchor = (right, "end") if flush else (left, "start")
                 svg.text(x + at, y + ROW * number, line, size, anchor, bold=heavy, dim=dim)
         return y + ROW * (most - 1)
+
+    def _has_long_word(self, span: Span) -> bool:
+        """True if a word of the last column, which is flush left, is longer than a line there."""
+        if self._right(len(self.rows[0]) - 1) or len(self.rows[0]) < 2:
+            return False
+        shown = (row[-1] for index, row in enumerate(self.rows) if index not in self.hidden)
+        words = (word for cell in shown for word in cell.split(" "))
+        return any(texts.width(word, self.size) > span[1] - span[0] + 0.1 for word in words)
 
     def _right(self, index: int) -> bool:
         """True if the column with that index is flush right."""
