@@ -462,8 +462,9 @@ def _blocks(number: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
     yield Paragraphs(number.lost, 13, gap=2)
     yield Paragraphs(number.neighbours, 13)
     if number.line is not None:
+        below = 22 if scene.width < PHONE else 6
         yield Chart(Scale(0, 1), Scale(0, 40), list(_marks(number, number.line)), 40,
-                    left=12, right=12, above=16, below=6, gap=6)  # fmt: skip
+                    left=12, right=12, above=16, below=below, gap=6)  # fmt: skip
         yield Key(_key(number.line), 11, gap=10)
     rows = number.everywhere()
     here = [index for index, row in enumerate(rows) if row[0] == number.name]
@@ -531,7 +532,8 @@ def _marks(number: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
     ends = {0.0: ("start", -12.0), 1.0: ("end", 12.0)}
     for x, value in sorted(line.stops, key=lambda stop: stop[0] not in ends):
         anchor, dx = ends.get(x, ("middle", 0.0))
-        yield Label(shown(value), [(x, 20, anchor, dx, 22)], kept=x in ends)
+        places = [(x, 20, anchor, dx, dy) for dy in (22, 38)]
+        yield Label(shown(value), places, kept=x in ends)
         if value is not None:
             held = value == number.held
             fact = Fact(shown(value), more=_say(f"key.{'held' if held else 'other'}"))

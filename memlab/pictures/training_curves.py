@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 
@@ -207,7 +207,9 @@ def _errors(curves: list[TrainingCurve], high: float) -> Chart:
         error = share(curve.history.error)
         fact = Fact(curve.name, error, more=curve.state)
         rows.append(LabelledBar(1000 * curve.history.error, "measured", [(error, True)], fact))
-    return bars(rows, across, high / len(curves), text_of("head.error"))
+    chart = bars(rows, across, high / len(curves), text_of("head.error"))
+    named = [bar._replace(name=curve.name) for bar, curve in zip(rows, curves, strict=True)]
+    return replace(chart, phone=bars(named, across, 0, text_of("head.error")).phone)
 
 
 def training_curves(
