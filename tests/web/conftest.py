@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from filelock import FileLock
 
 from web.site import build
 
@@ -11,8 +12,15 @@ WHOLE = os.environ.get("MEMLAB_WEB") == "full"
 
 
 @pytest.fixture(scope="session")
-def still_site(tmp_path_factory):
-    """The folder of a site without Python: built once, and changed by no test."""
-    folder = tmp_path_factory.mktemp("site")
+def still_site(tmp_path_factory, worker_id):
+    """The folder of a site without Python: built once for all processes, and changed by no test."""
+    if worker_id == "master":
+        return _built(tmp_path_factory.mktemp("site"))
+    folder = tmp_path_factory.getbasetemp().parent / "still_site"
+    with FileLock(f"{folder}.lock"):
+        return folder if (folder / "index.html").exists() else _built(folder)
+
+
+def _built(folder):
     build.build(folder, run=False, names=WHOLE)
     return folder

@@ -91,6 +91,25 @@ def test_the_slider_of_the_start_page_shows_a_state_of_the_view(browser, site):
         assert page.locator(".mountain.wide title").first.text_content()
 
 
+def test_the_moving_picture_can_be_stopped(page, site):
+    address, _ = site
+    page.goto(address)
+    page.get_by_role("button", name="Stop the picture").click()
+    shown = page.locator(".hero img").evaluate(
+        "image => image.decode().then(() => image.currentSrc)"
+    )
+    assert "/assets/still/hero" in shown
+
+
+def test_the_slider_works_in_a_page_that_is_opened_as_a_file(page, still_site):
+    page.goto((still_site / "index.html").as_uri())
+    slider = page.get_by_role("slider", name="Batch")
+    slider.press("End")
+    assert page.locator(".move output").inner_text() == "64"
+    page.goto((still_site / "lessons" / "01_linear.html").as_uri())
+    assert page.locator(".cell svg").count() > 5
+
+
 def test_pages_follow_the_width(browser, site):
     address, _ = site
     with opened(browser, address, viewport=LAPTOP) as (page, _):

@@ -107,6 +107,24 @@ class Session:
         self.flush()
         self._tell_progress()
 
+    def take_progress(self, text: str, name: str) -> None:
+        """Merge another progress file into the learner's own, and send that, or why it is refused.
+
+        Args:
+            text: the content of the file.
+            name: its name; empty where another tab has stored it.
+        """
+        from memlab.errors import InputError  # late: a page's first cell imports memlab
+        from memlab.lesson import progress
+
+        try:
+            progress.add(text, Path(name or "progress.json"))
+        except (InputError, OSError) as error:
+            post("refused", why=str(error))
+            return
+        self._told = self._progress()
+        post("progress_json", text=self._told, taken=name)
+
     def _execute(self, code: str, file: str) -> None:
         if found := MAGIC.search(code):
             ast_error = _syntax_error(code)

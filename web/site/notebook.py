@@ -19,6 +19,7 @@ from web.site.markdown import Headings, Resolve, html
 
 Cell = dict[str, Any]
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+COLUMNS = re.compile(r"\S {2,}\S.*\n.*\S {2,}\S")
 ASKS = re.compile(r"\blesson\.(?:predict|recall|change)\(")
 """Code of a card."""
 CARD = re.compile(
@@ -104,7 +105,9 @@ def _output(output: Cell, language: str) -> str:
 
 
 def _words(text: str) -> str:
-    return f'<pre tabindex="0">{escape(text.rstrip(), quote=False)}</pre>\n'
+    """Return text; one in columns keeps its lines on a narrow screen."""
+    columns = ' class="columns"' if COLUMNS.search(text) else ""
+    return f'<pre{columns} tabindex="0">{escape(text.rstrip(), quote=False)}</pre>\n'
 
 
 def picture(svg: str, text: str, language: str = "en") -> str:
