@@ -25,6 +25,8 @@ MARGIN = 12
 PHONE = 480
 """Width in pixels of a picture that is narrower only on a phone: there blocks stand one below the
 other, and words have more lines."""
+NARROWEST = 358
+"""Width in pixels of the narrowest picture: a phone of 390 pixels, less the page's two margins."""
 
 
 class Box(NamedTuple):
