@@ -204,8 +204,8 @@ def _bar(ways: FourWays, way: WayToReuse, row: int, phone: bool) -> Iterator[Mar
         if not nbytes:
             continue
         fact = Fact(strings.get(f"role.{role}.grows"), nbytes=nbytes, more=way.operation)
-        ends = (row + 0.66, row + 1) if phone else (row, row + 1)
-        yield Rect(start, start + nbytes, *ends, PAINTS[role], thick=BAR, fact=fact)
+        top = row + 0.66 if phone else row
+        yield Rect(start, start + nbytes, top, row + 1, PAINTS[role], thick=BAR, fact=fact)
         start += nbytes
     amount = three_digits(way.nbytes)
     if row:

@@ -106,11 +106,11 @@ class FineTuningPageInputs:
     @cached_property
     def margins(self) -> tuple[float, float]:
         """Pixels to the left of the bars, without the names, and to their right."""
+        state, maps = self.room
         if self.phone:
-            return margins(self.width, *self.room, 0)
+            return margins(self.width, state, maps, 0)
         sums = [self.right_sum(way) for way in self.ways if self.numbers]
         least = max(texts.width(line, 11) + 14 for line in (self.maps_note, *sums))
-        state, maps = self.room
         return margins(self.width - self.names, state, maps, least)
 
     @property
