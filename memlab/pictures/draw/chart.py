@@ -50,7 +50,7 @@ class Chart(PageBlock):
     ``left`` and ``right`` are the margins of the frame in pixels; marks may use ``above`` and
     ``below`` it as many pixels. ``previous`` are the marks of the previous state, drawn as dashed
     outlines. ``told`` is the text twin of the marks: a table, or lines. ``name`` names the chart
-    where there are several. ``phone`` is the chart that is drawn in its place on a phone.
+    where there are several. ``phone`` is drawn in its place on a phone.
     """
 
     x: Scale
@@ -67,7 +67,7 @@ class Chart(PageBlock):
     told: Table | Sequence[str] = ()
     name: str = ""
     gap: float = 0
-    phone: Chart | None = None
+    phone: PageBlock | None = None
 
     # -- SVG ------------------------------------------------------------------------------------
 

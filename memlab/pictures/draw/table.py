@@ -349,15 +349,16 @@ class Unnamed(Key):
 
 @dataclass(frozen=True)
 class SideBySide(PageBlock):
-    """Blocks side by side, ``apart`` pixels between them, each with its share of the width; on a
-    phone one below the other."""
+    """Blocks side by side, ``apart`` pixels between them, each with its share of the width. On a
+    phone they stand one below the other, save ``rows`` that belong to each other."""
 
     parts: Sequence[tuple[PageBlock, float]]
     apart: float = 20
     gap: float = 0
+    rows: bool = False
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
-        if svg.width < PHONE:
+        if svg.width < PHONE and not self.rows:
             return Below([block for block, _ in self.parts]).draw(svg, x, y, width)
         room = width - self.apart * (len(self.parts) - 1)
         total, bottom = sum(share for _, share in self.parts), y
