@@ -71,6 +71,12 @@ def plain() -> Network:
     return x.conv(3, 1, bias=False).flatten().linear(3).cross_entropy()
 
 
+def wide_windows() -> Network:
+    """Pooling over windows whose places take more than 8 bits."""
+    x = memlab.network("wide windows", image=(2, 18, 18)).max_pool(17, 1)
+    return x.flatten().linear(3).cross_entropy()
+
+
 def texts(attention: Literal["matrix", "fused"] = "matrix", heads: int = 2) -> Network:
     """Language model whose output layer shares the table of its tokens."""
     return memlab.zoo.gpt2(
@@ -82,7 +88,7 @@ def networks() -> Iterator[Network]:
     """Yield all networks."""
     for name, sizes in SIZES.items():
         yield memlab.zoo.ZOO[name](**sizes)
-    for make in (maps, vectors, slices, strided, plain, texts):
+    for make in (maps, vectors, slices, strided, plain, wide_windows, texts):
         yield make()
     for heads in (1, 2):
         yield texts("fused", heads)

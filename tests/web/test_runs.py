@@ -1,0 +1,53 @@
+"""Steps run in a page: every byte as planned from the first run on, and what they compute."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from tests.web import kernels, runs
+from web.node import run_code
+
+pytestmark = pytest.mark.measures
+
+FULL = os.environ.get("MEMLAB_WEB") == "full"
+FEW = {
+    "linear1": ["linear1/sgd//1", "linear1/adam//32"],
+    "mnist_cnn": ["mnist_cnn/adam//2", "mnist_cnn/sgd/offload/2"],
+    "resnet": ["resnet/sgd//3", "resnet/adam/recompute/2", "resnet/sgd/mixed bf16/2"],
+    "gpt": ["gpt/adam//1", "gpt/sgd/chunks/2"],
+}
+"""Runs of one session each, the first of which meets everything for the first time."""
+CODE = "import sys, runpy; runpy.run_module('tests.web.runs', run_name='__main__')"
+
+
+def sessions() -> list[list[str]]:
+    """The runs of each session: of each network, or few in one session."""
+    if not FULL:
+        return [[*chain.from_iterable(FEW.values())]]
+    return [[name for name in runs.names() if name.startswith(f"{each}/")] for each in FEW]
+
+
+@pytest.mark.parametrize("names", sessions(), ids=lambda names: names[0].partition("/")[0])
+def test_runs_are_as_planned_and_compute_the_same(names: list[str]) -> None:
+    printed = run_code(CODE, arguments=names, environment=kernels.environment(), seconds=900)
+    found = json.loads(printed.splitlines()[-1])
+    assert [name for name in names if found[name]["residual"]] == []
+    for name, wanted in runs.all_of(names).items():
+        assert found[name]["peaks"] == wanted["peaks"], name
+        assert found[name]["inside"] == wanted["inside"], name
+        if not any(technique in name for technique in runs.ROUNDED):
+            np.testing.assert_allclose(found[name]["loss"], wanted["loss"], 1e-5, err_msg=name)
+            for key, values in wanted["gradients"].items():
+                largest = max(values[0], 1e-6)
+                np.testing.assert_allclose(
+                    found[name]["gradients"][key],
+                    values,
+                    0,
+                    2e-5 * largest,
+                    err_msg=f"{name} {key}",
+                )
