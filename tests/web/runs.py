@@ -64,6 +64,9 @@ TECHNIQUES: dict[str, Rewrite] = {
     "8-bit states": memlab.eight_bit_states,
     "offload and recompute": lambda step: memlab.offload(memlab.recompute(step, "every"), "all"),
 }
+FP64 = "fp64"
+"""What stands in a technique's place for a step in fp64, where no value near 0 goes to the other
+side of a ReLU."""
 SOME = 100
 ROUNDED = ("mixed fp16", "mixed bf16", "8-bit states")
 """Techniques after which a last digit may round to another number."""
@@ -72,15 +75,16 @@ ROUNDED = ("mixed fp16", "mixed bf16", "8-bit states")
 @cache
 def step(network: str, optimizer: str, technique: str) -> Step:
     """Training step of a network, after a technique if one is named."""
-    made = memlab.training_step(NETWORKS[network](), optimizer)
-    return TECHNIQUES[technique](made) if technique else made
+    format = FP64 if technique == FP64 else "fp32"
+    made = memlab.training_step(NETWORKS[network](), optimizer, format=format)
+    return TECHNIQUES[technique](made) if technique in TECHNIQUES else made
 
 
 def names() -> Iterator[str]:
     """Yield the name of every run: network, optimizer, technique or none, batch."""
     for network, optimizer, batch in product(NETWORKS, OPTIMIZERS, BATCHES):
         yield f"{network}/{optimizer}//{batch}"
-    for network, optimizer, technique in product(NETWORKS, OPTIMIZERS, TECHNIQUES):
+    for network, optimizer, technique in product(NETWORKS, OPTIMIZERS, (FP64, *TECHNIQUES)):
         try:
             step(network, optimizer, technique)
         except InputError:  # nothing in it to change
