@@ -45,6 +45,7 @@ full: .venv/test  ## every case and pair of techniques, then for hours what is d
 	@$(RUN) -m tests.cross
 	@$(RUN) -m tests.cross --of 3 $(addprefix --only ,branches cells tokens)
 	@MEMLAB_EVERY_LESSON=1 $(RUN) -m pytest -q -p no:nbval $(ARGS) tests/browser/test_again.py
+	@MEMLAB_WEB=full $(RUN) tests/run.py web
 	@MEMLAB_PLANTED=1 $(RUN) -m pytest -q -p no:nbval $(ARGS) tests/test_planted.py
 	@$(LONG) $(RUN) -m pytest -q -s $(ARGS) tests/lesson/test_mutants.py \
 		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/ledger/test_files_fuzz.py \
@@ -70,8 +71,7 @@ messages: .venv/test  ## write what is to be translated into the files of messag
 docs: .venv/test  ## write the reference and the pages of docs/ as HTML to build/docs
 	@$(RUN) docs/build.py
 
-site: .venv/test  ## build the site in build/site (SERVE=1 shows it, LITE=1, STICK=FOLDER)
-	@$(MAKE) --no-print-directory wasm
+site: .venv/test wasm  ## build the site in build/site (SERVE=1 shows it, LITE=1, STICK=FOLDER)
 	@$(RUN) -m web.site $(if $(SERVE),--serve) $(if $(LITE),--lite) $(if $(STICK),--stick "$(STICK)")
 
 format: .venv/test  ## format the code

@@ -46,6 +46,10 @@ class BusyError(InputError):
     """Error for a measurement that is started inside another one."""
 
 
+class AbsentInPageError(InputError):
+    """Error for what no web page has; a cell that needs it keeps what was recorded there."""
+
+
 def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
     """Return the error for a name that is not in a registry. It lists the most similar names first,
     and leaves out an empty name, which stands for no choice.
@@ -223,7 +227,7 @@ def library(module: str, what: str) -> ModuleType:
     except ModuleNotFoundError:
         package = module.partition(".")[0]
         if IN_PAGE:
-            raise InputError(
+            raise AbsentInPageError(
                 _("{what} needs {package}, which no web page has; do it in the lab on a computer.",
                   what=what, package=package)
             ) from None  # fmt: skip

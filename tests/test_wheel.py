@@ -44,7 +44,7 @@ def tree(tmp_path_factory):
     """What is released, as a folder that somebody works in: with files that no release holds."""
     tree = tmp_path_factory.mktemp("tree") / "memlab"
     caches = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", ".hypothesis")
-    for name in ("memlab", "lessons", "tests", "docs"):
+    for name in ("memlab", "lessons", "tests", "docs", "web"):
         shutil.copytree(ROOT / name, tree / name, ignore=caches)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
@@ -161,7 +161,7 @@ def test_a_sdist_has_what_its_tests_and_its_readme_name(unpacked):
     assert {path.name for path in unpacked.iterdir()} >= {
         *("Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "pyproject.toml"),
         *("constraints.txt", "environment.yml", "environment-cuda.yml", "memlab", "lessons"),
-        *("tests", "docs", ".github"),
+        *("tests", "docs", "web", ".github"),
     }
     assert (unpacked / WORKFLOW).is_file()
 

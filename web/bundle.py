@@ -32,6 +32,7 @@ def contents() -> Iterator[tuple[str, bytes]]:
     for name in CARRIED:
         yield from _files(folder(name), name)
     yield from _files(ROOT / "lessons/data", "memlab/lessons/data")
+    yield "memlab/lessons/data/digits.csv.gz", _digits()
     for notebook in sorted((ROOT / "lessons/solutions").glob("*.ipynb")):
         yield f"memlab/lessons/solutions/{notebook.name}", _solutions(notebook)
 
@@ -43,6 +44,11 @@ def _files(place: Path, name: str) -> Iterator[tuple[str, bytes]]:
         is_left = name == "memlab" and inside.startswith(LEFT_OUT)
         if path.suffix in ENDS and not is_left and "tests" not in path.parts:
             yield f"{name}/{inside}", path.read_bytes()
+
+
+def _digits() -> bytes:
+    """Return scikit-learn's file of handwritten digits, which lesson 06 trains on."""
+    return (folder("sklearn") / "datasets/data/digits.csv.gz").read_bytes()
 
 
 def _solutions(notebook: Path) -> bytes:

@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from memlab.errors import InputError
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "web"
 LOCK = "pyodide-lock.json"
+FETCH = Path(__file__).with_name("publish") / "fetch.mjs"
 STAMP = "complete"
 """File that is written last: a folder without it was left half made."""
 
@@ -99,6 +100,8 @@ def prepare(pair: Pair = TEST, packages: tuple[str, ...] = ("numpy",)) -> Path:
             source = _unpacked(pair, Path(place))
             for name in pair.core:
                 shutil.copyfile(source / name, folder / name)
+            if pair is PUBLISHED:
+                _fetch(source, [name for name in packages if _given(source, name) is None])
             for name in packages:
                 _copy_wheel(source, folder, name)
         (folder / STAMP).touch()
@@ -122,23 +125,41 @@ def _locked(folder: Path, package: str) -> dict[str, str]:
     return entry
 
 
+def _given(source: Path, package: str) -> Path | None:
+    """Return the wheel of a package, beside its lock file or in a folder that was given; None if
+    it is in none of them."""
+    name = wheel(source, package)
+    places = [source / name, *(Path(place) / name for place in _wheel_folders())]
+    return next((place for place in places if place.exists()), None)
+
+
+def _fetch(source: Path, packages: Sequence[str]) -> None:
+    """Let Pyodide fetch wheels from its own distribution.
+
+    Raises:
+        InputError: node is not installed, or a wheel cannot be had.
+    """
+    if packages:
+        try:
+            _run("node", str(FETCH), str(source), *packages, at=source)
+        except InputError as error:
+            files = ", ".join(wheel(source, name) for name in packages)
+            raise InputError(
+                f"{error}. A folder with {files} can be named in MEMLAB_PYODIDE_WHEELS instead."
+            ) from None
+
+
 def _copy_wheel(source: Path, folder: Path, package: str) -> None:
     """Copy a wheel whose hash is the one in the lock file.
 
     Raises:
         InputError: it is not there, or is another file.
     """
-    entry = _locked(folder, package)
-    name = entry["file_name"]
-    places = [source / name, *(Path(place) / name for place in _wheel_folders())]
-    found = next((place for place in places if place.exists()), None)
+    found = _given(source, package)
     if found is None:
-        raise InputError(
-            f"{name} is in none of these folders: {', '.join(str(p.parent) for p in places)}; "
-            "download it from Pyodide's release and name its folder in MEMLAB_PYODIDE_WHEELS."
-        )
-    check(found, entry["sha256"])
-    shutil.copyfile(found, folder / name)
+        raise InputError(f"{wheel(source, package)} is not in the package that the pair comes in.")
+    check(found, _locked(source, package)["sha256"])
+    shutil.copyfile(found, folder / found.name)
 
 
 def _wheel_folders() -> list[str]:

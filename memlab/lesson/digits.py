@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memlab import lesson_folders
 from memlab.arrays import Column
 from memlab.errors import InputError, whole_number
 from memlab.networks.builder import network as start
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 TEST = 360
 """Number of the 1,797 images that are kept for the test."""
 CLASSES = 10
+FILE = lesson_folders.LESSONS / "data/digits.csv.gz"
+"""Copy of scikit-learn's file, in a web page alone."""
 DIM = 2.0**-13
 """Factor that multiplies the digits and their targets in the dim data."""
 SETTINGS, DIM_SETTINGS = {"rate": 0.02}, {"rate": 0.02 / DIM**2}
@@ -62,6 +65,19 @@ def load(seed: int = 0) -> Digits:
     Raises:
         InputError: scikit-learn is not installed, or the seed is no whole number from 0 on.
     """
+    images, labels = _images_and_classes()
+    order = np.random.default_rng(whole_number("seed", seed, least=0)).permutation(len(images))
+    x = (images[order].reshape(-1, 1, 8, 8) / 16).astype(np.float32)
+    y = labels[order].astype(np.int64)
+    return Digits(x[TEST:], y[TEST:], x[:TEST], y[:TEST])
+
+
+def _images_and_classes() -> tuple[Column, Column]:
+    """Return the images, a row of greys from 0 to 16 each, and their classes; a web page carries
+    scikit-learn's file."""
+    if FILE.exists():
+        rows = np.loadtxt(FILE, delimiter=",")
+        return rows[:, :-1], rows[:, -1]
     try:
         datasets = import_module("sklearn.datasets")
     except ImportError:
@@ -72,10 +88,7 @@ def load(seed: int = 0) -> Digits:
             )
         ) from None
     images, labels = datasets.load_digits(return_X_y=True)
-    order = np.random.default_rng(whole_number("seed", seed, least=0)).permutation(len(images))
-    x = (images[order].reshape(-1, 1, 8, 8) / 16).astype(np.float32)
-    y = labels[order].astype(np.int64)
-    return Digits(x[TEST:], y[TEST:], x[:TEST], y[:TEST])
+    return images, labels
 
 
 def network() -> Network:

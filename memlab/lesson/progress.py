@@ -21,6 +21,7 @@ from typing import Any
 from memlab import atomic_files, strings
 from memlab.errors import InputError, shorten, visible
 from memlab.lesson import own
+from memlab.lesson.merged_progress import merged
 
 try:
     from filelock import FileLock, Timeout
@@ -143,7 +144,19 @@ def read(path: Path) -> Record:
         InputError: the file is no progress file, or one of another schema.
         OSError: the file does not exist or cannot be opened.
     """
-    content = path.read_bytes()
+    return parsed(path.read_bytes(), path)
+
+
+def parsed(content: str | bytes, path: Path) -> Record:
+    """Return the record that the content of a progress file has.
+
+    Args:
+        content: all of the file.
+        path: its name, for the error.
+
+    Raises:
+        InputError: as ``read``.
+    """
     try:
         record = json.loads(content)
     except (ValueError, RecursionError):
@@ -153,6 +166,24 @@ def read(path: Path) -> Record:
     if not _is_valid(record):
         raise _broken_file(path, strings.get("progress.why_entries"))
     return record
+
+
+def add(content: str | bytes, source: Path) -> None:
+    """Merge the content of another progress file into the learner's own, if that is named.
+
+    Raises:
+        InputError: one of the two is no progress file; the own one stays as it is.
+        OSError: the own one cannot be written.
+    """
+    other, path = parsed(content, source), file()
+
+    def change(record: Record) -> None:
+        both = merged(record, other)
+        record.clear()
+        record.update(other if both == other else both)  # the same bytes where nothing is new
+
+    if path is not None:
+        _changed_record(path, change)
 
 
 # -- as text ------------------------------------------------------------------------------------

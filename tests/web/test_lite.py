@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import http.server
 import json
 import os
 import threading
 import zipfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,8 @@ import pytest
 
 from memlab.lesson_folders import LESSONS
 from web.lite import build, wheels
+from web.pyodide import PUBLISHED, TEST
+from web.site import serve
 
 FULL = os.environ.get("MEMLAB_WEB") == "full"
 METADATA = "Name: a.b\nVersion: 1\nRequires-Dist: NumPy>=2\nRequires-Dist: x; extra == 'test'\n"
@@ -82,6 +82,22 @@ def test_a_lock_file_names_nothing_that_the_site_does_not_have(tmp_path: Path, w
     assert made["packages"]["a-b"]["depends"] == ["numpy"]
 
 
+def test_what_comes_beside_a_pair_is_not_taken_from_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer Pyodide has ``typing-extensions``, but its IPython does not ask for it."""
+    told: dict[str, Any] = {name: {"depends": []} for name in ("micropip", "jedi", "numpy", "comm")}
+    told["ipython"] = {"depends": ["typing-extensions", "jedi"]}
+    told["typing-extensions"] = {"depends": []}
+    (tmp_path / "pyodide-lock.json").write_text(json.dumps({"packages": told}), "utf-8")
+    monkeypatch.setattr(wheels, "prepare", lambda *_: tmp_path)
+    newer, older = PUBLISHED, TEST
+    assert wheels.of_pyodide(newer)[1] == ["ipython", "jedi", "micropip", "numpy"]
+    assert wheels.of_pyodide(older)[1] == ["ipython", "jedi", "numpy"]
+    assert "typing_extensions" in wheels.beside(newer)
+    assert any(name.startswith("micropip==") for name in wheels.beside(older))
+
+
 def test_memlabs_wheel_holds_what_pages_load_and_the_kernels(tmp_path: Path) -> None:
     kernels = tmp_path / "kernels.wasm"
     kernels.write_bytes(b"\0asm")
@@ -117,30 +133,15 @@ def test_the_kernel_asks_nothing_outside_for_packages() -> None:
 # -- opened ----------------------------------------------------------------------------------------
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Server of a folder that writes no log."""
-
-    extensions_map = {  # noqa: RUF012  # as the class above has it
-        **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript",
-        ".wasm": "application/wasm",
-    }
-
-    def log_message(self, *_: Any) -> None: ...
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[str]:
     build.build(tmp_path)
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))
-    )
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serve.server(tmp_path, 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://{serve.HOST}:{server.server_port}/"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.mark.measures

@@ -92,7 +92,7 @@ def test_outputs_are_shown_as_stored():
     assert "1 &lt;\n2</pre>" in made
     assert '<pre class="error">NameError: no x</pre>' in made
     assert 'aria-label="A"><svg><title>A</title></svg></div>' in made
-    assert "<pre>A &amp; B</pre>" in made
+    assert ">A &amp; B</pre></details>" in made
 
 
 def test_what_the_notebook_folds_is_folded():

@@ -15,7 +15,7 @@ from typing import Any
 from memlab.cli.lessons import cleared, copy_lessons
 from memlab.lesson_folders import LESSONS
 from web.lite import wheels
-from web.lite.environment import environment, run
+from web.lite.environment import download, environment, run
 from web.live import KERNELS
 from web.pyodide import BUILD, ROOT, Pair, chosen
 
@@ -110,7 +110,7 @@ def add_wheels(site: Path, pair: Pair) -> list[str]:
     for file in {known[name]["file_name"] for name in names} - shared:
         shutil.copyfile(source / file, folder / file)
     address = f"../{FOLDER}/{WHEELS}/"
-    more = [wheels.entry(file, address) for file in wheels.widgets(known, folder, pair)]
+    more = [wheels.entry(file, address) for file in download(wheels.beside(pair), folder)]
     more += [wheels.entry(wheels.memlab_wheel(folder, kernels()), address, wheels.NEEDED)]
     more += [
         wheels.entry(file, f"../{FOLDER}/{PYPI}/")

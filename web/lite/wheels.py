@@ -19,7 +19,6 @@ from typing import Any
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from web import bundle
-from web.lite.environment import download
 from web.pyodide import LOCK, ROOT, Pair, prepare
 
 WIDGETS = ("anywidget", "comm", "ipywidgets", "lazy_loader", "psygnal", "typing_extensions")
@@ -67,16 +66,16 @@ def of_pyodide(pair: Pair) -> tuple[Path, list[str]]:
     Raises:
         InputError: one cannot be had.
     """
-    newer = {name.partition("==")[0] for name in NEWER.get(pair.name, ())}
-    wanted = [name for name in PACKAGES if name not in newer]
-    names = closure(packages(prepare(pair)), wanted)
+    others = {canonicalize_name(name.partition("==")[0]) for name in beside(pair)}
+    locked = packages(prepare(pair))
+    wanted = closure(locked, [name for name in PACKAGES if name not in others])
+    names = [name for name in wanted if name not in others]
     return prepare(pair, tuple(names)), names
 
 
-def widgets(locked: Mapping[str, Entry], folder: Path, pair: Pair) -> list[Path]:
-    """Download the wheels that a pair lacks, and return them."""
-    lacking = [name for name in WIDGETS if canonicalize_name(name) not in locked]
-    return download([*lacking, *NEWER.get(pair.name, ())], folder)
+def beside(pair: Pair) -> Sequence[str]:
+    """Return the requirements that do not come with a pair; of some, it has another version."""
+    return [*WIDGETS, *NEWER.get(pair.name, ())]
 
 
 def memlab_wheel(folder: Path, kernels: Iterable[Path] = ()) -> Path:

@@ -80,6 +80,10 @@ export class Kernel {
     this.worker.postMessage({ kind: "widget", model, message });
   }
 
+  take(text, name = "") {  // another file of progress, which Python merges with its own
+    this.worker.postMessage({ kind: "progress", text, name });
+  }
+
   stop() {  // ends the worker; another one starts
     const waiting = [this.running, ...this.queue].filter(Boolean);
     this.stopWorker();

@@ -14,6 +14,7 @@ const KINDS = [
 export function show(output, place, models) {  // draws an output; returns what removes it
   const { output_type: type, data } = output;
   if (type === "stream") return put(place, text(output.text, output.name));
+  if (type === "recorded") return put(place, make("p", { className: "recorded", textContent: output.text }));
   if (type === "error") return put(place, failure(output));
   if (data[WIDGET]) return models.render(data[WIDGET].model_id, place);
   const [kind, draw] = KINDS.find(([name]) => name in data) ?? [];
@@ -52,6 +53,7 @@ function failure({ ename, evalue, traceback }) {
 export class Outputs {  // of one cell: the stored ones stay until the first live one comes
   constructor(place, models) {
     Object.assign(this, { place, models, shown: [], stale: true });
+    this.stored = [...place.childNodes];
     this.named = new Map();  // places of outputs that may change later
   }
 
@@ -59,6 +61,7 @@ export class Outputs {  // of one cell: the stored ones stay until the first liv
 
   add({ output, display_id: name, update }) {
     if (update) { this.change(name, output); return; }
+    const kept = output.output_type === "recorded" ? this.stored : [];
     this.replace();
     const last = this.shown.at(-1);
     if (output.output_type === "stream" && last?.stream === output.name) {
@@ -71,6 +74,7 @@ export class Outputs {  // of one cell: the stored ones stay until the first liv
     if (output.output_type === "stream") Object.assign(entry, { stream: output.name, node: box.firstChild });
     if (name) this.named.set(name, entry);
     this.shown.push(entry);
+    this.place.append(...kept);
   }
 
   change(name, output) {

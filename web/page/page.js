@@ -4,7 +4,9 @@
 // that come before it. `page` is what other modules of the site build on.
 
 import { Editor } from "./editor.js";
+import { keep } from "./kept.js";
 import { Kernel } from "./kernel.js";
+import { links } from "./links.js";
 import { Outputs } from "./outputs.js";
 import { Models } from "./widgets.js";
 import { words } from "./words.js";
@@ -164,7 +166,9 @@ dark.addEventListener("change", theme);
 theme();
 
 export function begin() {
+  keep(page);
   for (const { section } of cells) near.observe(section);
   kernel.start();
+  links(page);
 }
 begin();

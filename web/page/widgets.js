@@ -30,6 +30,7 @@ export class Models {
     if (!model) return () => {};
     const el = document.createElement("div");
     place.append(el);
+    el.dataset.model = name;
     const classes = () => { el.className = ["widget", ...model.get("_dom_classes") ?? []].join(" "); };
     classes();
     model.on("change:_dom_classes", classes);

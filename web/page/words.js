@@ -14,6 +14,15 @@ const english = {
   old: "this browser is too old.",
   try_reload: "Reload the page, try another browser, or install memlab on a computer.",
   try_server: "Open the site from a web address, or start the small server that lies beside it.",
+  link_lost: "The link leads to a cell that this page does not have.",
+  link_waits: "The link leads to a picture that is not there yet; answer the question above it first.",
+  edited: "You have changed this cell.", reset: "Reset this cell",
+  kept: "Progress", kept_save: "Save progress.json", kept_open: "Add a file:", kept_forget: "Forget all",
+  kept_here: "Your answers are kept in this browser.", kept_nothing: "Nothing is answered yet.",
+  kept_read: "{file} was added to your answers.", kept_wait: "Wait until Python is ready.",
+  kept_sure: "Forget all answers and changed cells of this site in this browser?",
+  kept_full: "The storage of this browser is full: what you answer and change stays until this page is closed; save progress.json to keep your answers.",
+  kept_forbidden: "This browser keeps nothing for this site: what you answer and change stays until this page is closed; save progress.json to keep your answers.",
 };
 
 const chinese = {
@@ -30,6 +39,15 @@ const chinese = {
   old: "这个浏览器太旧。",
   try_reload: "请重新加载本页，换一个浏览器，或在电脑上安装 memlab。",
   try_server: "请通过网址打开本站，或启动它旁边的小型服务器。",
+  link_lost: "链接指向的单元格不在本页中。",
+  link_waits: "链接指向的图还没有出现；请先回答它上面的问题。",
+  edited: "你已修改这个单元格。", reset: "恢复这个单元格",
+  kept: "进度", kept_save: "保存 progress.json", kept_open: "加入一个文件：", kept_forget: "全部清除",
+  kept_here: "你的回答保存在这个浏览器里。", kept_nothing: "还没有回答。",
+  kept_read: "{file} 已加入你的回答。", kept_wait: "请等到 Python 就绪。",
+  kept_sure: "要清除本站在这个浏览器里保存的所有回答和修改过的单元格吗？",
+  kept_full: "浏览器的存储空间已满：你的回答和修改只保留到关闭本页为止；请保存 progress.json。",
+  kept_forbidden: "这个浏览器不为本站保存数据：你的回答和修改只保留到关闭本页为止；请保存 progress.json。",
 };
 
 const table = document.documentElement.lang.startsWith("zh") ? { ...english, ...chinese } : english;

@@ -6,6 +6,8 @@
 //   {kind: "run", cell, code}                    runs a cell; the next one is sent after "done"
 //   {kind: "widget", model, message}             message: {method: "update", state} or
 //                                                         {method: "custom", content}
+//   {kind: "progress", text, name}               another progress file, to be merged with the own one;
+//                    the answer is "progress_json" with `taken`, the name, or "refused"
 // Worker to page, an object or, from Python (web/runtime/outbox.py), its JSON text:
 //   {kind: "progress", loaded, total}            bytes; then {kind: "progress", stage: "starts"}
 //   {kind: "ready"}                              cells can run
@@ -17,17 +19,19 @@
 //   {kind: "open", model, shape, state}          a widget: "any" is drawn by a module, "box", "row",
 //                    "html", "label", "outputs" and "control" by the page
 //   {kind: "update", model, state}, {kind: "custom", model, content}, {kind: "close", model}
-//   {kind: "progress_json", text}                the learner's progress has changed
+//   {kind: "progress_json", text, taken}         the learner's progress has changed
+//   {kind: "refused", why}                       a progress file was refused: one sentence
 
 const PLACE = "/home/memlab";
 const PACKAGES = ["numpy"];
 const ARCHIVE = "memlab.zip", KERNELS = ["kernels.wasm", "kernels.json"], SIZES = "sizes.json";
-let receive = null, run = null;
+let receive = null, run = null, take = null;
 
 self.onmessage = ({ data }) => {
   if (data.kind === "start") start(data).catch(fail);
   if (data.kind === "run") run(data.cell, data.code);
   if (data.kind === "widget") receive(data.model, JSON.stringify(data.message));
+  if (data.kind === "progress") take(data.text, data.name);
 };
 
 function tell(message) { self.postMessage(message); }
@@ -54,9 +58,9 @@ async function start({ live, files, environment }) {
 import sys
 sys.path[:0] = ["${PLACE}/lib", "${PLACE}/lib/web/runtime"]
 from web.runtime.worker import begin
-_run, _receive = begin(_deliver)
+_run, _receive, _take = begin(_deliver)
 del _deliver`);
-  [run, receive] = [pyodide.globals.get("_run"), pyodide.globals.get("_receive")];
+  [run, receive, take] = ["_run", "_receive", "_take"].map((name) => pyodide.globals.get(name));
   tell({ kind: "ready" });
 }
 

@@ -19,12 +19,14 @@ from types import ModuleType
 from typing import Any
 
 from web.runtime import widgets
+from web.runtime.learners_numba import numba_of_a_page
 from web.runtime.outbox import post
 from web.runtime.shell import NO_MAGIC, display, shell
 
 PROGRESS = "MEMLAB_PROGRESS"
 MAGIC = re.compile(r"^\s*([%!]+\w*)|^\s*\w+\?\s*$", re.MULTILINE)
 """Commands of IPython, and a name with a question mark."""
+RECORDED = "Below stands what was recorded when this lesson was made."
 PAUSE = 0.05
 """Seconds between two messages of printed lines."""
 
@@ -67,6 +69,7 @@ class Session:
         """Take the places of the interpreter's own module and streams."""
         sys.modules["__main__"] = self.module
         import_module("IPython")  # memlab asks whether it is there
+        sys.modules.setdefault("numba", numba_of_a_page())
         vars(self.module).update(display=display, get_ipython=lambda: shell)
         vars(builtins).update(display=display)
         shell.user_ns, shell.flush = vars(self.module), self.flush
@@ -87,7 +90,7 @@ class Session:
             fine = True
         except BaseException as error:  # also SystemExit: the worker goes on
             self.flush()
-            shell.show(error_output(error))
+            shell.show(recorded(error) or error_output(error))
         self.flush()
         self._tell_progress()
         seconds = time.monotonic() - begun
@@ -103,6 +106,24 @@ class Session:
             shell.show(error_output(error))
         self.flush()
         self._tell_progress()
+
+    def take_progress(self, text: str, name: str) -> None:
+        """Merge another progress file into the learner's own, and send that, or why it is refused.
+
+        Args:
+            text: the content of the file.
+            name: its name; empty where another tab has stored it.
+        """
+        from memlab.errors import InputError  # late: a page's first cell imports memlab
+        from memlab.lesson import progress
+
+        try:
+            progress.add(text, Path(name or "progress.json"))
+        except (InputError, OSError) as error:
+            post("refused", why=str(error))
+            return
+        self._told = self._progress()
+        post("progress_json", text=self._told, taken=name)
 
     def _execute(self, code: str, file: str) -> None:
         if found := MAGIC.search(code):
@@ -140,6 +161,15 @@ def _syntax_error(code: str) -> SyntaxError | None:
     except SyntaxError as error:
         return error
     return None
+
+
+def recorded(error: BaseException) -> dict[str, Any] | None:
+    """Return the sentence about what no page has, below which what was recorded stays; None for any
+    other error."""
+    errors = sys.modules.get("memlab.errors")
+    if errors is None or not isinstance(error, errors.AbsentInPageError):
+        return None
+    return {"output_type": "recorded", "text": f"{error} {RECORDED}"}
 
 
 def error_output(error: BaseException) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from web.site import (
     markdown,
     mountain,
     notebook,
+    playground,
     reference,
     start,
     teach,
@@ -37,8 +38,11 @@ ASSETS = (PAGE, VIEW)
 WRITTEN = ("assets", "benchmarks", "docs", "lessons")
 """Folders of the site that are written anew each time."""
 LOADED = (".js", ".css", ".svg")
-OWN = {CLAIMS: "claims.html"}
+OWN = {CLAIMS: "claims.html", "playground": playground.PLACE}
 """Pages that no file of the repository stands behind."""
+READINGS = "lessons/readings.md"
+CELL = re.compile(rf"<td>({markdown.ROWS})</td>")
+"""Cell with the rows of the table that a text's claims are."""
 REFERENCE = "reference"
 """Name of the page of the public names."""
 
@@ -70,6 +74,7 @@ def build(
 def pages(known: Places, run: bool = True) -> Iterator[SitePage]:
     """Yield all pages."""
     yield start.page()
+    yield playground.page()
     yield teach.page(known)
     yield claims.page(run)
     for file, place in known.of.items():
@@ -210,6 +215,9 @@ def text_page(file: str, known: Places) -> SitePage:
     body = markdown.html(text, lambda link: known.resolve(link, file), headings)
     title = headings.rows[0][2]
     about = first_sentence(text)
+    if file == READINGS:
+        link = known.resolve(f"{CLAIMS}:", file)
+        body = CELL.sub(lambda cell: f"<td>{markdown.linked(cell[1], link)}</td>", body)
     if file.startswith("docs/"):
         body = _docs_line(known.of[file], known) + body
     page = SitePage(known.of[file], f"{title} – memlab", about, body, file)

@@ -24,7 +24,7 @@ CLASSES = {
 """Classes of elements by the kind of a word; other words have none."""
 
 
-def highlighted(code: str, language: str = "python", _: str = "") -> str:
+def highlighted(code: str, language: str = "python") -> str:
     """Return code as HTML; one in a language that is not known is escaped alone.
 
     >>> highlighted("return 1")

@@ -72,7 +72,7 @@ def _head(page: SitePage) -> str:
     scripts = ["site.js", *page.scripts]
     links = "".join(f'<link rel="stylesheet" href="{page.root}assets/{name}">\n' for name in styles)
     links += "".join(
-        f'<script type="module" src="{page.root}assets/{name}"></script>\n' for name in scripts
+        f'<script defer src="{page.root}assets/{name}"></script>\n' for name in scripts
     )
     if page.live:
         links += f'<script src="{page.root}assets/start.js"></script>\n'
@@ -119,7 +119,10 @@ def _doors(page: SitePage, places: Places) -> str:
         f'<a href="{escape(address)}" title="{escape(words.of(name, page.language))}">{name}</a>'
         for name, address in rows
     )
-    return f'<nav class="tools doors" aria-label="{label}"><span>{label}</span>{links}</nav>'
+    return (
+        f'<div class="tools notebooks" role="group" aria-label="{label}">'
+        f"<span>{label}</span>{links}</div>"
+    )
 
 
 def _entry(name: str, place: str, page: SitePage) -> str:

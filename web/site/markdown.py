@@ -21,7 +21,8 @@ from web.site.places import ROOT
 Resolve = Callable[[str], str]
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ROW = re.compile(r"[A-H]\d+")
-MENTION = re.compile(rf"<sup>({ROW.pattern}(?:, {ROW.pattern})*)</sup>")
+ROWS = rf"{ROW.pattern}(?:, {ROW.pattern})*"
+MENTION = re.compile(rf"<sup>({ROWS})</sup>")
 """Rows of the published table, as lessons mention them: ``<sup>B5, D2</sup>``."""
 CLAIMS = f"{places.CLAIMS}:"
 """Link that stands for the page of the table."""
@@ -56,20 +57,25 @@ def html(text: str, resolve: Resolve, headings: Headings) -> str:
     tokens = _parser().parse(COMMENT.sub("", text))
     _prepare(tokens, resolve, headings)
     rendered: str = _parser().renderer.render(tokens, _parser().options, {})
-    return MENTION.sub(lambda found: _mentioned(found[1], resolve), rendered)
-
-
-def _mentioned(rows: str, resolve: Resolve) -> str:
-    """Return the rows of the published table that a text mentions, as links to them."""
     place = resolve(CLAIMS)
-    link = ROW.sub(lambda row: f'<a href="{place}#{row[0]}">{row[0]}</a>', rows)
-    return f"<sup>{link if place else rows}</sup>"
+    return MENTION.sub(lambda found: f"<sup>{linked(found[1], place)}</sup>", rendered)
+
+
+def linked(rows: str, place: str) -> str:
+    """Return the rows of the published table that a text names as links to them; without a place
+    for that table, as they are."""
+    return ROW.sub(lambda row: f'<a href="{place}#{row[0]}">{row[0]}</a>', rows) if place else rows
 
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": True, "highlight": highlighted})
+    parser = MarkdownIt("commonmark", {"html": True, "highlight": _block})
     return parser.enable("table")
+
+
+def _block(code: str, language: str, _: str) -> str:
+    """Return a block of code, which the keyboard reaches to scroll it."""
+    return f'<pre tabindex="0"><code>{highlighted(code, language)}</code></pre>\n'
 
 
 def _prepare(tokens: Sequence[Token], resolve: Resolve, headings: Headings) -> None:
@@ -77,6 +83,8 @@ def _prepare(tokens: Sequence[Token], resolve: Resolve, headings: Headings) -> N
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
             token.attrSet("id", headings.add(int(token.tag[1:]), plain(tokens[at + 1])))
+        if token.type == "code_block":
+            token.type = "fence"
         if token.type in ("table_open", "table_close"):
             _framed(token)
         if token.children:

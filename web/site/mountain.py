@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 from memlab import views, zoo
@@ -49,13 +50,12 @@ def view(batch: int) -> Any:
 
 @cache
 def states() -> dict[tuple[int, int], MountainState]:
-    """Return the state of every batch, by the batch and the one before it; 0 is none."""
-    pairs = ((batch, before) for batch in BATCHES for before in (0, *BATCHES) if batch != before)
-    return {(batch, before): _state(batch, before) for batch, before in pairs}
+    """Return the state of every batch, by the batch and the one before it."""
+    return {pair: _state(*pair) for pair in permutations(BATCHES, 2)}
 
 
 def _state(batch: int, before: int) -> MountainState:
-    memory = view(before or batch)
+    memory = view(before)
     memory.batch = batch
     pages = {name: memory.page(width) for name, width in WIDTHS.items()}
     ((peak, _), (total, _)), news, *_ = told(next(iter(pages.values())))

@@ -19,11 +19,12 @@ from web.site.markdown import Headings, Resolve, html
 
 Cell = dict[str, Any]
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+COLUMNS = re.compile(r"\S {2,}\S.*\n.*\S {2,}\S")
 ASKS = re.compile(r"\blesson\.(?:predict|recall|change)\(")
 """Code of a card."""
 CARD = re.compile(
     r'<figure class="svg">(?P<frame><div[^>]*><svg [^>]*width="844".*?)(?P<words><details .*?'
-    r"<pre>(?P<text>.*?)</pre>.*?</figure>)",
+    r"<pre[^>]*>(?P<text>.*?)</pre>.*?</figure>)",
     re.DOTALL,
 )
 """Picture of a card, whose text is what a narrow screen shows."""
@@ -104,14 +105,16 @@ def _output(output: Cell, language: str) -> str:
 
 
 def _words(text: str) -> str:
-    return f'<pre tabindex="0">{escape(text.rstrip(), quote=False)}</pre>\n'
+    """Return text; one in columns keeps its lines on a narrow screen."""
+    columns = ' class="columns"' if COLUMNS.search(text) else ""
+    return f'<pre{columns} tabindex="0">{escape(text.rstrip(), quote=False)}</pre>\n'
 
 
 def picture(svg: str, text: str, language: str = "en") -> str:
     """Return a picture in a frame that it can scroll in, with the text that says the same."""
     title = TITLE.search(svg)
     label = escape(unescape(title[1]) if title else words.of("picture", language))
-    told = f"<pre>{escape(text, quote=False)}</pre>" if text else ""
+    told = f'<pre tabindex="0">{escape(text, quote=False)}</pre>' if text else ""
     summary = escape(words.of("in words", language))
     twin = f'<details class="words"><summary>{summary}</summary>{told}</details>\n' if text else ""
     return (

@@ -79,21 +79,31 @@ class Handler(SimpleHTTPRequestHandler):
         print(f"{self.path}: {format % args}", file=sys.stderr)
 
 
+class SiteServer(ThreadingHTTPServer):
+    """Server that says nothing of a browser that has left before its answer."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @lru_cache(maxsize=256)
 def squeezed(file: str, _: int) -> bytes:
     """Return the content of a file, compressed; it is kept until the file changes."""
     return gzip.compress(Path(file).read_bytes(), 6)
 
 
-def server(folder: Path, port: int = PORT) -> ThreadingHTTPServer:
+def server(folder: Path, port: int = PORT) -> SiteServer:
     """Return the server of a folder, at a free port where the given one is taken."""
     handler = partial(Handler, directory=os.fspath(folder))
     try:
-        return ThreadingHTTPServer((HOST, port), handler)
+        return SiteServer((HOST, port), handler)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
-        return ThreadingHTTPServer((HOST, 0), handler)
+        return SiteServer((HOST, 0), handler)
 
 
 def serve(folder: Path, port: int = PORT, open_browser: bool = False) -> None:

@@ -80,7 +80,8 @@ def _live() -> str:
         f'<input id="batch" type="range" min="0" max="{len(mountain.BATCHES) - 1}" value="{at}" '
         f'aria-valuetext="{mountain.FIRST} images"><output for="batch">{mountain.FIRST}</output>'
         f'</div><p class="peak">{escape(state.peak)}</p><p class="sum">{escape(state.sum)}</p>'
-        f'<p class="news" aria-live="polite">{escape(state.news)}</p></div><div>'
+        f'<p class="news" aria-live="polite">{escape(state.news)}</p>'
+        '<p class="on"><a href="playground.html">Any network, any technique</a></p></div><div>'
         f"{''.join(_picture(name, state.pictures[name]) for name in mountain.WIDTHS)}</div>"
         "</section>\n"
     )

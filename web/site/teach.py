@@ -59,10 +59,11 @@ def _table(known: Places) -> str:
 def _row(lesson: Lesson, known: Places) -> str:
     guide = known.of[f"lessons/instructor/{lesson.number}.md"]
     solved = known.of[f"lessons/solutions/{PurePosixPath(lesson.file).name}"]
+    number = lesson.number
     return (
         f'<tr><th scope="row"><a href="{lesson.place}">{escape(lesson.name)}</a></th>'
-        f"<td>{escape(lesson.question)}</td><td>{lesson.minutes}</td>"
-        f'<td><a href="{guide}" aria-label="Lesson {lesson.number} for instructors">plan and '
-        f'answers</a></td><td><a href="{solved}" aria-label="Solutions of lesson '
-        f'{lesson.number}">solutions</a></td></tr>\n'
+        f'<td>{escape(lesson.question)}</td><td data-label="minutes">{lesson.minutes}</td>'
+        f'<td data-label=""><a href="{guide}" aria-label="Lesson {number} for instructors">plan '
+        f'and answers</a></td><td data-label=""><a href="{solved}" aria-label="Solutions of lesson '
+        f'{number}">solutions</a></td></tr>\n'
     )

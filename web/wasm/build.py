@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "web"
@@ -31,6 +35,29 @@ def is_current() -> bool:
     return bool(json.loads(table.read_text())["sources"] == sources())
 
 
+def set_environment() -> None:
+    """Set the environment of a process that compiles for pages, before Numba is loaded."""
+    os.environ.update(ENVIRONMENT)
+
+
+def ready() -> Path:
+    """Build the library where sources have changed, in a process of its own, and return it.
+
+    Of several processes that ask at once, one builds and the others wait.
+
+    Raises:
+        RuntimeError: the build failed; the message is what it wrote about that.
+    """
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with FileLock(FOLDER / "kernels.lock"):
+        if not is_current():
+            command = [sys.executable, "-m", "web.wasm"]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(done.stderr.strip())
+    return LIBRARY
+
+
 def build(extra: Sequence[str] = ()) -> Path:
     """Build the library and its table where the sources have changed, and return the library.
 
@@ -38,7 +65,7 @@ def build(extra: Sequence[str] = ()) -> Path:
         extra: modules of LLVM's code, as text, that are linked beside the kernels and the function
             by which the meter sees what NumPy frees.
     """
-    os.environ.update(ENVIRONMENT)  # before Numba is loaded
+    set_environment()
     from memlab.runtime.metering.numpy_hook import freeing_code
     from web.wasm import compile, link, signatures, target
 
@@ -57,4 +84,7 @@ def build(extra: Sequence[str] = ()) -> Path:
         "kernels": compile.table(made),
     }
     LIBRARY.with_suffix(".json").write_text(json.dumps(listed, separators=(",", ":")))
+    for file in {*OBJECTS.glob("*.o")} - {*objects}:
+        file.unlink()
+        file.with_suffix(".json").unlink(missing_ok=True)
     return LIBRARY

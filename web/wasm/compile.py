@@ -25,6 +25,10 @@ from web.wasm.target import FEATURES, TRIPLE
 types: Any = numba.types
 
 
+COMPILING = ("compile.py", "entries.py", "link.py", "target.py")
+"""Files of this package that decide what code is made for a signature."""
+
+
 class Job(NamedTuple):
     """Kernels of one module that become one object: the object's file, and what each function in it
     is called."""
@@ -63,7 +67,7 @@ def digest(asked: Sequence[tuple[str, str]]) -> str:
 @cache
 def _surroundings() -> str:
     """Digest of the sources of all kernels and of what compiles them, with its versions."""
-    own = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+    own = b"".join(Path(__file__).with_name(name).read_bytes() for name in COMPILING)
     versions = numba.__version__, llvmlite.__version__, TRIPLE, FEATURES
     return f"{sources()} {hashlib.sha256(own).hexdigest()} {versions}"
 
@@ -103,6 +107,7 @@ def compile_job(job: Job) -> None:
     parts = (library.module for library in libraries.values())
     whole = link.linked([*parts, *modules], results)
     job.file.write_bytes(link.optimised(whole))
+    link.check_complete(whole)
     job.listed.write_text(json.dumps(results))
 
 

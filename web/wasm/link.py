@@ -15,6 +15,9 @@ from memlab.errors import InputError
 from web.wasm.target import TRIPLE, machine
 
 LINKERS = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(22, 13, -1)))
+MATH = frozenset(f"{name}{f}" for name in ("erf", "exp", "log", "pow", "sin", "cos", "sqrt", "tanh")
+                 for f in ("", "f"))  # fmt: skip
+"""Functions of the C library that kernels call: Pyodide has them."""
 RUNTIME = """
 define linkonce_odr void @NRT_incref(ptr %block) alwaysinline { ret void }
 define linkonce_odr void @NRT_decref(ptr %block) alwaysinline { ret void }
@@ -60,6 +63,18 @@ def linked(modules: Iterable[Any], kept: Iterable[str]) -> Any:
         if not variable.is_declaration:
             variable.linkage = "internal"
     return whole
+
+
+def check_complete(module: Any) -> None:
+    """Refuse code that calls what a page has not: something of Numba's own library.
+
+    Raises:
+        InputError: it calls such a function.
+    """
+    called = (function.name for function in module.functions if function.is_declaration)
+    foreign = [name for name in called if not name.startswith("llvm.") and name not in MATH]
+    if foreign:
+        raise InputError(f"a page has no {', '.join(foreign)}; try a kernel without it.")
 
 
 def optimised(module: Any) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import product
 from typing import Any, Literal
 
 import memlab
@@ -41,6 +42,12 @@ def maps() -> Network:
     return y.linear(3).cross_entropy()
 
 
+def windows() -> Network:
+    """Poolings of windows with more than 256 places, whose indices take four bytes."""
+    x = memlab.network("windows", image=(2, 20, 17)).conv(3, 1)
+    return x.max_pool("all").flatten().squared_error()
+
+
 def vectors() -> Network:
     """Linear layers without images, and a squared error."""
     x = memlab.network("vectors", features=11).linear(9, bias=False).tanh()
@@ -58,6 +65,12 @@ def slices() -> Network:
     return x.concat(*parts).conv(3, 1).flatten().squared_error()
 
 
+def normalized() -> Network:
+    """A norm as the first layer, which computes no gradient of the input."""
+    x = memlab.network("normalized", image=(3, 5, 4)).batch_norm().relu().flatten()
+    return x.linear(3).cross_entropy()
+
+
 def strided() -> Network:
     """Convolutions that are no shift of a plane."""
     x = memlab.network("strided", image=(4, 17, 16)).conv(6, 3, stride=2, pad=1).relu()
@@ -71,12 +84,6 @@ def plain() -> Network:
     return x.conv(3, 1, bias=False).flatten().linear(3).cross_entropy()
 
 
-def wide_windows() -> Network:
-    """Pooling over windows whose places take more than 8 bits."""
-    x = memlab.network("wide windows", image=(2, 18, 18)).max_pool(17, 1)
-    return x.flatten().linear(3).cross_entropy()
-
-
 def texts(attention: Literal["matrix", "fused"] = "matrix", heads: int = 2) -> Network:
     """Language model whose output layer shares the table of its tokens."""
     return memlab.zoo.gpt2(
@@ -88,7 +95,7 @@ def networks() -> Iterator[Network]:
     """Yield all networks."""
     for name, sizes in SIZES.items():
         yield memlab.zoo.ZOO[name](**sizes)
-    for make in (maps, vectors, slices, strided, plain, wide_windows, texts):
+    for make in (maps, windows, vectors, slices, normalized, strided, plain, texts):
         yield make()
     for heads in (1, 2):
         yield texts("fused", heads)
@@ -101,13 +108,18 @@ def networks() -> Iterator[Network]:
 FORMATS = ("fp32", "fp64")
 
 
-def steps() -> Iterator[Step]:
-    """Yield every step: each network in both formats, then after each technique, and with each
-    optimizer and each algorithm of convolution."""
+def steps() -> Iterator[tuple[Step, int]]:
+    """Yield the steps of each network in both formats, with a batch."""
+    for network, format in product(networks(), FORMATS):
+        for batch in (1, 2):  # a slice of one sample's channels has no gaps
+            yield memlab.training_step(network, format=format), batch
+            yield memlab.inference_step(network, format=format), batch
+
+
+def others() -> Iterator[Step]:
+    """Yield the steps after each technique, with each optimizer and each algorithm, for a batch of
+    2. Some are planned and never run."""
     for network in networks():
-        for format in FORMATS:
-            yield memlab.training_step(network, format=format)
-            yield memlab.inference_step(network, format=format)
         yield from _rewritten(memlab.training_step(network, "momentum"))
     for network in (plain(), maps(), strided()):
         for format in FORMATS:

@@ -6,9 +6,11 @@ a number that Python goes on with, that number is computed in Python, on arrays 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from inspect import signature
 from itertools import product
 from typing import Any, NamedTuple
@@ -23,6 +25,10 @@ from memlab.kernels.cpu.compiled_table import described, full_name, positional
 from memlab.kernels.formulas import called
 
 types: Any = numba.types
+
+
+STRIDED = frozenset({"memlab.kernels.cpu.loop_products"})
+"""Modules whose code is compiled for arrays with gaps alone: it is as fast for others."""
 
 
 class Needed(NamedTuple):
@@ -44,7 +50,8 @@ class Kernel(CPUDispatcher):
     interpreted = False
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        args = positional(signature(self.py_func), args, named)
+        if named or len(args) < self.py_func.__code__.co_argcount:
+            args = positional(signature(self.py_func), args, named)
         if not Kernel.interpreted:
             self.needs(*args)
         if self.py_func.__annotations__.get("return") == "None":
@@ -53,9 +60,13 @@ class Kernel(CPUDispatcher):
 
     def needs(self, *args: Any) -> None:
         """Write down that code for the types of these arguments is needed."""
-        key = full_name(self.py_func), described(args)
-        if key not in NEEDED:
-            NEEDED[key] = Needed(self, *key, tuple(_type(value) for value in args))
+        name, given = full_name(self.py_func), described(args)
+        layouts = "CA"
+        if self.py_func.__module__ in STRIDED:
+            given, layouts = re.sub("C\\b", "A", given), "A"
+        if (name, given) not in NEEDED:
+            kinds = tuple(_type(value, layouts) for value in args)
+            NEEDED[name, given] = Needed(self, name, given, kinds)
 
     def _interpret(self, args: tuple[Any, ...]) -> Any:
         """Return what the kernel would return."""
@@ -70,16 +81,16 @@ class Kernel(CPUDispatcher):
             Kernel.interpreted = before
 
 
-def _type(value: Any) -> Any:
+def _type(value: Any, layouts: str) -> Any:
     """Type of an argument, in one of the forms that code is compiled for: arrays that can be
-    written, contiguous or with values that lie apart."""
+    written, contiguous (``C``) or with values that lie apart (``A``)."""
     kind = numba.typeof(value)
     if isinstance(kind, types.Array):
-        return types.Array(kind.dtype, kind.ndim, "C" if kind.layout == "C" else "A")
+        return types.Array(kind.dtype, kind.ndim, kind.layout if kind.layout in layouts else "A")
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return types.NamedTuple([_type(part) for part in value], type(value))
+        return types.NamedTuple([_type(part, layouts) for part in value], type(value))
     if isinstance(value, tuple):
-        return types.Tuple([_type(part) for part in value])
+        return types.Tuple([_type(part, layouts) for part in value])
     return kind
 
 
@@ -126,12 +137,11 @@ def _steps() -> None:
     from memlab.runtime.run import run
     from web.wasm import programs
 
-    for step in programs.steps():
-        for batch in (1, 2):
-            try:
-                run(step, batch)
-            except InputError:
-                continue
+    for step, batch in programs.steps():
+        run(step, batch)
+    for step in programs.others():
+        with suppress(InputError):
+            run(step, 2)
 
 
 def _products() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, partial
 from inspect import Signature, signature
 from struct import Struct
@@ -103,9 +103,7 @@ class TableKernel:
         """Look up the code for arguments, and keep it."""
         given = described(args)
         functions = table().functions.get(self.name, {})
-        known = next((each for each in functions if _takes(each, given)), None)
-        if given in functions:
-            known = given
+        known = taking(functions, given)
         if known is None:
             raise InputError(
                 f"no code was compiled beforehand for the kernel "
@@ -185,6 +183,14 @@ def _number(value: Any) -> str:
     if isinstance(value, np.unsignedinteger):
         return "u" if value.itemsize == 8 else value.dtype.name
     return "f" if isinstance(value, float) else str(value.dtype.name)
+
+
+def taking(functions: Collection[str], given: str) -> str | None:
+    """Signature that code was compiled for and that takes arguments of this one; None if there is
+    none."""
+    if given in functions:
+        return given
+    return next((known for known in functions if _takes(known, given)), None)
 
 
 def _takes(known: str, given: str) -> bool:

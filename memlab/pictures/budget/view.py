@@ -57,6 +57,10 @@ def line_of(now: State) -> str:
     return board_of(now).line(choice_of(now))
 
 
+SHORT = 9
+"""Digits of the number of a block that is read at all."""
+
+
 def _chosen(now: State, line: str) -> Mapping[str, Any]:
     """Return the changes that a line makes."""
     board = board_of(now)
@@ -237,7 +241,8 @@ class BudgetBoard(View[BudgetStudy]):
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name == "block":
-            return self._next_state(now, int(value)) if str(value).isdecimal() else None
+            number = str(value) if str(value).isdecimal() else ""
+            return self._next_state(now, int(number)) if 0 < len(number) <= SHORT else None
         if name == "undo":
             return self._undone(now)
         if name == "submit":

@@ -430,7 +430,7 @@ function render({ model, el }) {
   }
   async function copyLink({ layout, shown: { link } }) {
     linking = false;
-    await write(model.linkTo(link), layout.copied, layout.link_by_hand);
+    await write(model.linkTo(link, root), layout.copied, layout.link_by_hand);
   }
   async function write(text, copied, byHand) {
     try {

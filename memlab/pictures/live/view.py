@@ -384,6 +384,9 @@ class View(Widget, Generic[S]):
             link=self._link,
         )
 
+    def _layout(self) -> dict[str, Any]:
+        return {**super()._layout(), "view": self.made_by}
+
     def first_slider(self, now: State) -> int:
         """Value of the first slider."""
         sliders = (setting for setting in self.settings.values() if isinstance(setting, Range))

@@ -8,7 +8,7 @@ from typing import Any
 from memlab.errors import known, printed
 from memlab.networks.graph import Network
 from memlab.networks.written import network_in
-from memlab.pictures.live.setting import Setting, State, TextArea
+from memlab.pictures.live.setting import Setting, State, TextArea, same
 from memlab.pictures.live.view import maker
 from memlab.pictures.live.widget import Control, Labels
 from memlab.pictures.memory.choices import BY_ROW, NetworkChoice, of_network
@@ -26,8 +26,8 @@ y = x.conv(32, 3, pad="same").relu()
 x = y.conv(32, 3, pad="same").add(x).relu()
 x.max_pool("all").flatten().linear(10).cross_entropy()"""
 """The text that stands there first."""
-FRONT = ("network", WRITTEN, "batch", "image", "depth", "inputs", "outputs", "optimizer", "format",
-         "recompute", "k", "budget", *BY_ROW, "algorithm")  # fmt: skip
+FRONT = ("network", WRITTEN, "batch", "optimizer", "format", "recompute", "k", "budget", *BY_ROW,
+         "algorithm")  # fmt: skip
 """The settings in front of the disclosure."""
 
 
@@ -103,7 +103,8 @@ class Playground(Memory):
     )
 
     def changed(self, now: State, **changes: Any) -> State:
-        return super().changed(now, **_shown(changes))
+        stays = same(changes.get(WRITTEN), now.written)
+        return super().changed(now, **(changes if stays else _shown(changes)))
 
     def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State:
         return super()._made(kept, _shown(given))

@@ -1,0 +1,137 @@
+"""What a live page shows and answers, for tests that drive it."""
+
+import json
+import re
+import threading
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from web import live
+from web.pyodide import ROOT
+from web.site import build, serve
+from web.site.places import places
+
+START = 180_000
+"""Milliseconds that Python, or an answer, may take on a busy machine."""
+ASKS = re.compile(r"lesson\.(?:predict|recall|change)\(")
+ANSWERED = """([card, state]) => !card.getAttribute("aria-busy") &&
+    (card.dataset.state !== state || card.querySelector(".ml-error"))"""
+IDLE = "document.body.dataset.python === 'ready'"
+
+
+def site_of(folder, *lessons):
+    """Write the pages of some notebooks, with all that their Python loads, into a folder."""
+    known = places(None, False, build.OWN)
+    for lesson in lessons:
+        build.write(build.notebook_page(f"lessons/{lesson}.ipynb", known), known, folder)
+    build.copy(folder)
+    live.assemble(folder / "live")
+
+
+@contextmanager
+def served(folder):
+    """The address of a folder on this machine."""
+    with serve.server(folder, 0) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}/"
+        running.shutdown()
+
+
+@contextmanager
+def opened(browser, address, **options):
+    """A page that asks this machine alone; `page.outside` holds what it asked others for."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, **options)
+    context.set_default_timeout(START)
+    page, outside, errors = context.new_page(), [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def refuse(route):
+        outside.append(route.request.url)
+        route.abort()
+
+    here = urlsplit(address).netloc
+    context.route(lambda url: urlsplit(url).netloc not in ("", here), refuse)
+    page.goto(address)
+    yield page
+    context.close()
+    assert outside == []
+    assert errors == []
+
+
+def notebook(lesson):
+    """The code cells of a notebook: their names, and their text."""
+    cells = json.loads((ROOT / f"lessons/{lesson}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
+def code(cell):
+    return "".join(cell["source"])
+
+
+def draws(cell):
+    """Whether a cell of a notebook shows a widget: a card, an exercise, a view."""
+    pictures = any("image/svg+xml" in output.get("data", {}) for output in cell["outputs"])
+    return pictures or bool(ASKS.search(code(cell))) or ".show()" in code(cell)
+
+
+def section(page, name):
+    return page.locator(f"section.cell[data-cell='{name}']")
+
+
+def run(page, name, text=None):
+    """Run a cell, with other code if it is given, and wait until it has ended."""
+    cell = section(page, name)
+    if text is not None:
+        cell.locator("textarea").fill(text)
+    before = cell.get_attribute("data-count") or "0"
+    cell.locator("textarea").press("Shift+Enter")
+    page.wait_for_function(
+        "([cell, before]) => Number(cell.dataset.count) > Number(before)",
+        arg=[cell.element_handle(), before],
+    )
+    return cell
+
+
+def run_all(page):
+    """Run every cell, and wait until all have ended."""
+    page.wait_for_function(f"{IDLE} || document.body.dataset.python === 'runs'")
+    page.locator("[data-tool=run_all]").click()
+    every = "[...document.querySelectorAll('section.cell')].every((cell) => cell.dataset.fine)"
+    page.wait_for_function(f"{IDLE} && {every}")
+
+
+def guess(page, card):
+    """Lock a guess at a card that is open: the first option, or a number."""
+    field = card.locator(".ml-row input").first
+    kind = field.get_attribute("type")
+    if kind == "radio":
+        field.check(force=True)
+    elif kind == "range":
+        field.press("ArrowRight")
+    else:
+        field.fill("100 B")
+        field.press("Tab")
+    press(page, card, first=True)
+
+
+def press(page, card, first):
+    """Press a button of a card, and wait for the answer."""
+    state = card.get_attribute("data-state")
+    buttons = card.locator(".ml-below button")
+    (buttons.first if first else buttons.last).click()
+    page.wait_for_function(ANSWERED, arg=[card.element_handle(), state])
+    if card.get_attribute("data-state") == state:
+        raise TimeoutError(card.inner_text())
+
+
+def reveal(page, card):
+    """Take a card from a guess to its answer; return what it says of both, or None where it
+    refuses."""
+    try:
+        if card.get_attribute("data-state") == "open":
+            guess(page, card)
+        if card.get_attribute("data-state") != "revealed":
+            press(page, card, first=False)
+    except TimeoutError:
+        return None
+    return card.inner_text()
