@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.web import kernels, runs
-from web.node import run_code
+from tests.web import runs
+from web.node import RECORDED, run_code
+from web.wasm import build
 
 pytestmark = pytest.mark.measures
 
@@ -26,6 +27,12 @@ FEW = {
 CODE = "import sys, runpy; runpy.run_module('tests.web.runs', run_name='__main__')"
 
 
+def environment() -> dict[str, str]:
+    """Environment of a Python in a page with kernels."""
+    library = build.ready().relative_to(build.ROOT)
+    return {**RECORDED, "MEMLAB_KERNELS": f"/project/{library}"}
+
+
 def sessions() -> list[list[str]]:
     """The runs of each session: of each network, or few in one session."""
     if not FULL:
@@ -35,7 +42,7 @@ def sessions() -> list[list[str]]:
 
 @pytest.mark.parametrize("names", sessions(), ids=lambda names: names[0].partition("/")[0])
 def test_runs_are_as_planned_and_compute_the_same(names: list[str]) -> None:
-    printed = run_code(CODE, arguments=names, environment=kernels.environment(), seconds=900)
+    printed = run_code(CODE, arguments=names, environment=environment(), seconds=900)
     found = json.loads(printed.splitlines()[-1])
     assert [name for name in names if found[name]["residual"]] == []
     for name, wanted in runs.all_of(names).items():
