@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 from web import bundle
-from web.pyodide import BUILD, Pair, chosen, prepare, wheel
+from web.pyodide import Pair, chosen, prepare, wheel
+from web.wasm.build import ready
 
 SIZES = "sizes.json"
 """File with the bytes of the others, by which a page tells how far loading is."""
@@ -22,11 +23,12 @@ def assemble(folder: Path, pair: Pair | None = None) -> None:
         pair: release of Pyodide; that of ``MEMLAB_PYODIDE`` unless given.
     """
     pair = pair or chosen()
+    kernels = ready()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     source = prepare(pair)
     files = [source / name for name in (*pair.core, wheel(source, "numpy"))]
-    for file in [*files, *(BUILD / name for name in KERNELS if (BUILD / name).exists())]:
+    for file in [*files, *(kernels.with_name(name) for name in KERNELS)]:
         shutil.copyfile(file, folder / file.name)
     bundle.write(folder / "memlab.zip")
     sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}

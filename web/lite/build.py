@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,8 @@ def build(site: Path, pair: Pair | None = None) -> Path:
         run([*command, *apps, "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive",
              "--lite-dir", place, "--contents", str(contents), "--output-dir", str(target)],
             "JupyterLite cannot be built", Path(place))  # fmt: skip
-    packages = add_wheels(site, pair)
-    add_packages(target / "jupyter-lite.json", packages)
+    lock = add_wheels(site, pair)
+    add_packages(target / "jupyter-lite.json", lock)
     return target
 
 
@@ -100,8 +100,8 @@ def overrides() -> dict[str, Any]:
     return told
 
 
-def add_wheels(site: Path, pair: Pair) -> list[str]:
-    """Write the wheels and the lock file of the notebook's kernel; return all its packages."""
+def add_wheels(site: Path, pair: Pair) -> dict[str, Any]:
+    """Write the wheels and the lock file of the notebook's kernel; return what that file says."""
     live, folder = site / LIVE, site / FOLDER / WHEELS
     folder.mkdir()
     source, names = wheels.of_pyodide(pair)
@@ -120,7 +120,7 @@ def add_wheels(site: Path, pair: Pair) -> list[str]:
     near = {name for name in names if known[name]["file_name"] in shared}
     lock = wheels.lock(source, names, address, near, more)
     (live / LOCK).write_text(json.dumps(lock, indent=1), encoding="utf-8")
-    return list(lock["packages"])
+    return lock
 
 
 def copy_pyodide(live: Path, source: Path, pair: Pair) -> set[str]:
@@ -137,10 +137,13 @@ def kernels() -> list[Path]:
     return [file for file in (BUILD / name for name in KERNELS) if file.exists()]
 
 
-def add_packages(file: Path, packages: Iterable[str]) -> None:
+def add_packages(file: Path, lock: Mapping[str, Any]) -> None:
     """Let the kernel load all packages at once, before it starts: one after the other takes twice
-    as long."""
+    as long. IPython begins with the file that memlab's wheel has for it."""
     told = json.loads(file.read_text(encoding="utf-8"))
     options = told["jupyter-config-data"]["litePluginSettings"][f"{PLUGIN}:kernel"]
-    options["loadPyodideOptions"]["packages"] = list(packages)
+    loading = options["loadPyodideOptions"]
+    python = ".".join(lock["info"]["python"].split(".")[:2])
+    loading["env"]["IPYTHONDIR"] = f"/lib/python{python}/site-packages/{wheels.STARTUP}"
+    loading["packages"] = list(lock["packages"])
     file.write_text(json.dumps(told, indent=1), encoding="utf-8")

@@ -29,6 +29,16 @@ NEWER = {"test": ("micropip==0.10.0",)}
 """Packages by the name of a pair that is older than its kernel wants."""
 NEEDED = ("anywidget", "ipywidgets", "lazy_loader", "numpy", "traitlets")
 """Packages that memlab needs there; Numba's place is taken by compiled kernels."""
+STARTUP = "memlab_ipython"
+"""Folder in which the kernel's IPython finds what it runs before the first cell."""
+LEARNERS = ("web/__init__.py", "web/runtime/__init__.py", "web/runtime/learners_numba.py")
+"""Files of the pages' Python that a notebook needs, too: learners' cells name Numba."""
+FIRST = """\
+import sys
+from web.runtime.learners_numba import numba_of_a_page
+sys.modules.setdefault("numba", numba_of_a_page())
+del sys, numba_of_a_page
+"""
 INFO = {
     "METADATA": "Metadata-Version: 2.1\nName: memlab\nVersion: {version}\n",
     "WHEEL": "Wheel-Version: 1.0\nGenerator: memlab\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
@@ -81,11 +91,16 @@ def beside(pair: Pair) -> Sequence[str]:
 def memlab_wheel(folder: Path, kernels: Iterable[Path] = ()) -> Path:
     """Write memlab's wheel for a kernel in a page, and return it.
 
-    It holds what a page's archive holds of memlab, the compiled kernels beside the package, and no
-    requirements, as Pyodide has no Numba.
+    It holds what a page's archive holds of memlab, the compiled kernels beside the package, the
+    names of Numba for cells, and no requirements, as Pyodide has no Numba.
     """
     version = project()["version"]
-    files = {name: text for name, text in bundle.contents() if name.startswith("memlab/")}
+    files = {
+        name: text
+        for name, text in bundle.contents()
+        if name.startswith("memlab/") or name in LEARNERS
+    }
+    files[f"{STARTUP}/profile_default/startup/numba.py"] = FIRST.encode()
     files |= {file.name: file.read_bytes() for file in kernels}
     files |= {
         f"memlab-{version}.dist-info/{name}": text.format(version=version).encode()

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -15,16 +15,27 @@ from filelock import FileLock
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "web"
 LIBRARY, OBJECTS = FOLDER / "kernels.wasm", FOLDER / "objects"
+OWN = Path("web/wasm")
 WORD = 32
 """Bits of a pointer in a page."""
 ENVIRONMENT = {"MEMLAB_MACHINE": "recorded", "NUMBA_DISABLE_INTEL_SVML": "1"}
 """Environment of a process that compiles for pages."""
 
 
-def sources() -> str:
-    """SHA-256 digest of everything that decides which kernels there are, and what is in them."""
-    files = sorted([*(ROOT / "memlab").rglob("*.py"), *Path(__file__).parent.glob("*.py")])
+def sources(folders: Iterable[str]) -> str:
+    """SHA-256 digest of the Python files of folders of the project."""
+    files = sorted(file for folder in folders for file in (ROOT / folder).glob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def read_folders() -> list[str]:
+    """Folders of the project that decide which kernels there are and what is in them: those whose
+    modules this process imported. A registry reads a whole folder."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    folders = {Path(file).parent for file in files if file}
+    inside = {folder.relative_to(ROOT) for folder in folders if folder.is_relative_to(ROOT)}
+    own = (folder for folder in inside if folder.parts[0] == "memlab" or folder == OWN)
+    return sorted(map(str, own))
 
 
 def is_current() -> bool:
@@ -32,7 +43,8 @@ def is_current() -> bool:
     table = LIBRARY.with_suffix(".json")
     if not (LIBRARY.exists() and table.exists()):
         return False
-    return bool(json.loads(table.read_text())["sources"] == sources())
+    listed = json.loads(table.read_text())
+    return bool(listed["sources"] == sources(listed.get("folders", ())))
 
 
 def set_environment() -> None:
@@ -77,8 +89,10 @@ def build(extra: Sequence[str] = ()) -> Path:
     objects = [job.file for job in made]
     objects += [link.object_of(text, OBJECTS) for text in (freeing_code(WORD), *extra)]
     link.library(objects, LIBRARY)
+    folders = read_folders()
     listed = {
-        "sources": sources(),
+        "folders": folders,
+        "sources": sources(folders),
         "triple": target.TRIPLE,
         "features": target.FEATURES,
         "kernels": compile.table(made),

@@ -100,19 +100,32 @@ def object_of(text: str, folder: Path) -> Path:
     return file
 
 
+def linker() -> list[str]:
+    """Command of the linker for WebAssembly: LLVM's own, or the one inside Rust's compiler.
+
+    Raises:
+        InputError: there is none.
+    """
+    if own := next(filter(None, map(shutil.which, LINKERS)), None):
+        return [own]
+    if rust := shutil.which("rustc"):
+        asked = subprocess.run([rust, "--print", "sysroot"], capture_output=True, text=True)
+        for tool in Path(asked.stdout.strip() or "/").glob("lib/rustlib/*/bin/rust-lld*"):
+            return [str(tool), "-flavor", "wasm"]
+    raise InputError("wasm-ld is not installed; try apt-get install lld, or brew install lld.")
+
+
 def library(objects: Sequence[Path], to: Path) -> None:
     """Link objects into one library that a page loads.
 
     Raises:
         InputError: there is no linker for WebAssembly, or it refuses the objects.
     """
-    tool = next(filter(None, map(shutil.which, LINKERS)), None)
-    if tool is None:
-        raise InputError("wasm-ld is not installed; try apt-get install lld, or brew install lld.")
+    tool = linker()
     done = subprocess.run(
-        [tool, "--shared", "--experimental-pic", "--no-entry", "--export-dynamic",
+        [*tool, "--shared", "--experimental-pic", "--no-entry", "--export-dynamic",
          "--allow-undefined", "--strip-all", "-O2", *map(str, objects),
          "-o", str(to)], capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode:
-        raise InputError(f"{Path(tool).name} refused the kernels: {done.stderr.strip()[:500]}.")
+        raise InputError(f"{Path(tool[0]).name} refused the kernels: {done.stderr.strip()[:500]}.")
