@@ -147,12 +147,13 @@ def read(path: Path) -> Record:
     return parsed(path.read_bytes(), path)
 
 
-def parsed(content: str | bytes, path: Path) -> Record:
+def parsed(content: str | bytes, path: Path, refusal: str = "broken") -> Record:
     """Return the record that the content of a progress file has.
 
     Args:
         content: all of the file.
         path: its name, for the error.
+        refusal: the key of the error's text: that the file stays as it is, or ``"not_added"``.
 
     Raises:
         InputError: as ``read``.
@@ -160,11 +161,11 @@ def parsed(content: str | bytes, path: Path) -> Record:
     try:
         record = json.loads(content)
     except (ValueError, RecursionError):
-        raise _broken_file(path, strings.get("progress.why_json")) from None
+        raise _refused(path, refusal, strings.get("progress.why_json")) from None
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        raise _broken_file(path, strings.get("progress.why_schema", schema=SCHEMA))
+        raise _refused(path, refusal, strings.get("progress.why_schema", schema=SCHEMA))
     if not _is_valid(record):
-        raise _broken_file(path, strings.get("progress.why_entries"))
+        raise _refused(path, refusal, strings.get("progress.why_entries"))
     return record
 
 
@@ -175,7 +176,7 @@ def add(content: str | bytes, source: Path) -> None:
         InputError: one of the two is no progress file; the own one stays as it is.
         OSError: the own one cannot be written.
     """
-    other, path = parsed(content, source), file()
+    other, path = parsed(content, source, "not_added"), file()
 
     def change(record: Record) -> None:
         both = merged(record, other)
@@ -390,8 +391,8 @@ def _has_fields(fields: Mapping[str, Any], entry: object) -> bool:
     )
 
 
-def _broken_file(path: Path, why: str) -> InputError:
-    return InputError(strings.get("progress.broken", path=path, why=why))
+def _refused(path: Path, refusal: str, why: str) -> InputError:
+    return InputError(strings.get(f"progress.{refusal}", path=path, why=why))
 
 
 def _time_now() -> str:

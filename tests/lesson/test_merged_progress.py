@@ -96,6 +96,6 @@ def test_a_file_that_is_no_progress_is_refused_and_the_own_one_stays(
     monkeypatch.setenv(progress.FILE, str(path))
     progress.answered("02.a", "mine", False)
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"other\.json"):
+    with pytest.raises(InputError, match=r"other\.json was not added, because the file "):
         progress.add(content, Path("other.json"))
     assert path.read_bytes() == before

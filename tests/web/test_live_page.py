@@ -134,8 +134,8 @@ def unanswered(page, name):
     """The cards that are not revealed, or show planned bars where a computer measures."""
     measured = set(measured_cards(name))
     for cell in live_page.notebook(name):
-        asked = re.search(r'lesson\.\w+\("([\w.]+)"\)', live_page.code(cell))
-        if live_page.ASKS.search(live_page.code(cell)):
+        asked = re.search(r'lesson\.(?:predict|recall|change)\("([\w.]+)"', live_page.code(cell))
+        if asked:
             card = live_page.section(page, cell["id"]).locator(".memlab-card").first
             told = live_page.reveal(page, card)
             if told is None or (asked[1] in measured and "measured" not in told):

@@ -1,6 +1,7 @@
 """What a page keeps and what a link restores; and what stays where a browser forbids something."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -71,8 +72,7 @@ def opened(context, address):
 
 
 def sentence(page):
-    page.wait_for_function("document.querySelector('#python.failed')")
-    return page.locator("#python").inner_text()
+    return page.locator("#python.failed").inner_text()
 
 
 def edit(page, code, cell=0):
@@ -210,11 +210,12 @@ def test_a_link_leads_to_the_view_of_a_cell(browser, site):
 # -- progress --------------------------------------------------------------------------------------
 
 
-def skip(page, number=0):
-    """Answer a card of the lesson by leaving it out."""
-    cards = page.locator(".memlab-card")
-    cards.nth(number).wait_for()
-    cards.nth(number).get_by_role("button", name="Skip").click()
+def answer(page, number=0):
+    """Skip a card of the lesson, and let its answer be shown."""
+    page.locator("[data-tool=run_all]").click()
+    card = page.locator(".memlab-card").nth(number)
+    card.get_by_role("button", name="Skip").click()
+    card.get_by_role("button", name="Reveal").click()
 
 
 def kept(page, cards):
@@ -229,7 +230,7 @@ def kept(page, cards):
 def test_progress_survives_a_reload_and_is_what_memlab_reads(browser, site, findings, tmp_path):
     with profile(browser, site) as context:
         page = opened(context, f"{site[0]}{LESSON}.html")
-        skip(page)
+        answer(page)
         text = kept(page, 1)
         page.reload()
         page.locator(".memlab-card").first.wait_for()
@@ -241,8 +242,9 @@ def test_progress_survives_a_reload_and_is_what_memlab_reads(browser, site, find
         file = tmp_path / "progress.json"
         download.value.save_as(file)
     assert len(progress.read(file)["cards"]) == 1
-    command = [sys.executable, "-m", "memlab", "progress", str(file)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-m", "memlab", "progress"]
+    own = {**os.environ, "MEMLAB_PROGRESS": str(file)}
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env=own).stdout
     assert next(iter(progress.read(file)["cards"])).partition(".")[2] in told
     with profile(browser, site) as context:
         page = opened(context, f"{site[0]}{LESSON}.html")
@@ -253,7 +255,7 @@ def test_progress_survives_a_reload_and_is_what_memlab_reads(browser, site, find
         assert kept(page, 1) == text
         (wrong := tmp_path / "wrong.json").write_text('{"schema": "memlab.progress/9"}')
         page.locator(".kept input").set_input_files(wrong)
-        page.get_by_text("wrong.json is").wait_for()
+        page.get_by_text("wrong.json was not added, because the file").wait_for()
         assert kept(page, 1) == text
 
 
@@ -261,10 +263,8 @@ def test_progress_survives_a_reload_and_is_what_memlab_reads(browser, site, find
 def test_two_tabs_keep_the_answers_of_both(browser, site):
     with profile(browser, site) as context:
         one, two = (opened(context, f"{site[0]}{LESSON}.html") for _ in range(2))
-        for page in (one, two):
-            page.locator(".memlab-card").nth(1).wait_for()
-        skip(one, 0)
-        skip(two, 1)
+        answer(one, 0)
+        answer(two, 1)
         assert len(json.loads(kept(one, 2))["cards"]) == 2
         one.reload()
         one.locator(".memlab-card").first.wait_for()
@@ -275,7 +275,7 @@ def test_two_tabs_keep_the_answers_of_both(browser, site):
 def test_where_nothing_can_be_stored_a_stopped_python_still_has_the_answers(browser, site):
     with profile(browser, site, FULL) as context:
         page = opened(context, f"{site[0]}{LESSON}.html")
-        skip(page)
+        answer(page)
         page.locator(".warning", has_text="is full").wait_for()
         page.locator("summary", has_text="Progress").click()
         with page.expect_download() as download:

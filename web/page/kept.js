@@ -90,11 +90,13 @@ function panel({ kernel, cells }) {  // what is kept, as a file and from one; re
   warning.setAttribute("role", "status");
   document.querySelector("main").prepend(warning);
 
-  function said(sentence = "") {
+  let news = "";
+  function said(sentence = news) {
+    news = sentence;
     warning.hidden = !trouble;
     const why = trouble ? words(trouble) : "";
     if (warning.textContent !== why) warning.textContent = why;
-    const now = sentence || (kernel.files[FILE] ? words("kept_here") : words("kept_nothing"));
+    const now = news || (kernel.files[FILE] ? words("kept_here") : words("kept_nothing"));
     if (status.textContent !== now) status.textContent = now;
     save.disabled = !kernel.files[FILE];
   }
