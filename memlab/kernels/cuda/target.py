@@ -14,13 +14,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-<<<<<<< HEAD
-from memlab.errors import InputError, library
-=======
-import numba
-
-from memlab.errors import IN_PAGE, AbsentInPageError, InputError
->>>>>>> web-page
+from memlab.errors import IN_PAGE, AbsentInPageError, InputError, library
 
 SWITCH = "NUMBA_ENABLE_CUDASIM"
 """Environment variable by which a user decides: 1 for the simulator, 0 for the real package."""
