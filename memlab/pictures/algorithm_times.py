@@ -8,13 +8,14 @@ not planned.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.layers.layer import text
 from memlab.measure import convolution, timing
 from memlab.measure.convolution import RIVAL, Comparison
+from memlab.measure.processor import PROCESSOR
 from memlab.measure.timing import Machine, Timing
 from memlab.networks.graph import Network
 from memlab.pictures.draw.alternatives import LabelledBar, bars
@@ -171,9 +172,10 @@ class Algorithms(Recordable):
     def notes(self) -> list[str]:
         row = self.measured
         left_out = ", ".join(row.left_out)
+        by_processor = row.threads == 1 and row.clock == PROCESSOR
         return [
             *([strings.get("speed.left_out", names=left_out)] if left_out else []),
-            *timings.taken((timed.samples for timed in row.timings), row.threads == 1),
+            *timings.taken((timed.samples for timed in row.timings), by_processor),
             timings.where(row.machine),
             *timings.products(row.blas),
         ]
@@ -368,6 +370,8 @@ def workspace_and_time(
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
     left = bars(sizes, across, PITCH, title, told=told)
     right = bars(times, seconds, PITCH, timings.said("time"), axis=foot)
+    named = [bar._replace(name=row.name) for bar, row in zip(times, rows, strict=True)]
+    right = replace(right, phone=bars(named, seconds, PITCH, timings.said("time"), axis=foot).phone)
     return SideBySide([(left, 58), (right, 42)], gap=10)
 
 

@@ -14,14 +14,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import numba
-
-from memlab.errors import IN_PAGE, AbsentInPageError, InputError
+from memlab.errors import IN_PAGE, AbsentInPageError, InputError, library
 
 SWITCH = "NUMBA_ENABLE_CUDASIM"
 """Environment variable by which a user decides: 1 for the simulator, 0 for the real package."""
 EXTRAS = "try pip install 'memlab[cuda13]', or 'memlab[cuda12]' for an older driver"
-CONFIG: Any = numba.config
+CONFIG: Any = library("numba", "a kernel for a GPU").config
 MAJOR, MINOR = 75, 76
 """Numbers of the driver's attributes for the two parts of a compute capability."""
 

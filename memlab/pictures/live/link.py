@@ -12,14 +12,11 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.pictures.live.setting import Setting, State, same
 from memlab.strings import gettext as _
-
-if TYPE_CHECKING:
-    from memlab.pictures.live.view import View
 
 LONGEST = 20_000
 """Characters of a query that is read."""
@@ -27,15 +24,28 @@ AXES = "room"
 """The setting of views whose axes stay; a link names it where a new view has other axes."""
 
 
+class Linked(Protocol):
+    """View as links see it: its settings, the state that it shows, and the one it began with."""
+
+    settings: ClassVar[dict[str, Setting[Any]]]
+    state: State
+    _start: State
+
+    def _made(self, kept: Mapping[str, Any], given: Mapping[str, Any]) -> State: ...
+    def _renew(self, state: State) -> None: ...
+    def rows_of(self, now: State) -> Any: ...
+
+
 # -- from a view to a query ------------------------------------------------------------------------
 
 
-def query_of(view: View[Any]) -> str:
+def query_of(view: Linked) -> str:
     """Return the settings of a view as the query of a link.
 
+    >>> import memlab
     >>> from memlab.pictures.live import link
-    >>> link.query_of(memlab.views.memory("resnet50", batch=64))
-    'network=resnet50&batch=64'
+    >>> link.query_of(memlab.views.length("gpt2", length=512))
+    'network=gpt2&batch=8&length=512'
     """
     from urllib.parse import quote, urlencode  # late: few views are linked to
 
@@ -46,7 +56,7 @@ def query_of(view: View[Any]) -> str:
     return urlencode(pairs, quote_via=quote, safe=",")
 
 
-def _values(view: View[Any], now: State) -> dict[str, Any]:
+def _values(view: Linked, now: State) -> dict[str, Any]:
     """Return the plain values of the settings that a link names, by name; those that the line of
     Python writes without a name come first."""
     ordered = sorted(view.settings.values(), key=lambda setting: setting.code != "plain")
@@ -79,13 +89,13 @@ def _changed(setting: Setting[Any], now: State) -> str:
     return "" if same(value, setting.first(now)) else setting.write(value)
 
 
-def _axes(view: View[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _axes(view: Linked, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ends of the axes, where a new view would have others."""
     own = getattr(view.state, AXES)
     return {} if getattr(_state(view, values), AXES) == own else {AXES: list(own)}
 
 
-def _name(view: View[Any], name: str) -> str:
+def _name(view: Linked, name: str) -> str:
     """Return the name of a setting in a link, or the setting of such a name: ``what`` is called
     ``network`` where that chooses it."""
     pair = ("what", "network")
@@ -105,7 +115,7 @@ def _text(value: Any) -> str:
 # -- from a query to a view ------------------------------------------------------------------------
 
 
-def follow(view: View[Any], query: str) -> list[str]:
+def follow(view: Linked, query: str) -> list[str]:
     """Show what a query says in a view. Return a sentence for each setting that is unknown or
     refused; the others are kept.
 
@@ -127,13 +137,13 @@ def follow(view: View[Any], query: str) -> list[str]:
     return [*refused, *sentences]
 
 
-def _names(view: View[Any]) -> list[str]:
+def _names(view: Linked) -> list[str]:
     """Return the names of the settings that a link may name."""
     names = [name for name, setting in view.settings.items() if _is_linked(setting)]
     return [*names, *([AXES] if AXES in view.settings else [])]
 
 
-def _allowed(view: View[Any], values: Mapping[str, Any]) -> tuple[State, list[str]]:
+def _allowed(view: Linked, values: Mapping[str, Any]) -> tuple[State, list[str]]:
     """Return the state with all values that are allowed together, and a sentence for each of the
     others."""
     try:
@@ -155,7 +165,7 @@ def _allowed(view: View[Any], values: Mapping[str, Any]) -> tuple[State, list[st
     return state, [sentences[name] for name in waiting]
 
 
-def _state(view: View[Any], values: Mapping[str, Any]) -> State:
+def _state(view: Linked, values: Mapping[str, Any]) -> State:
     """Return the state that a link with these values shows where the view stands.
 
     Raises:
@@ -170,7 +180,7 @@ def _state(view: View[Any], values: Mapping[str, Any]) -> State:
     return state
 
 
-def _kept(view: View[Any]) -> dict[str, Any]:
+def _kept(view: Linked) -> dict[str, Any]:
     """Return the values that are those of the view that stands there, whatever a link says: what is
     fixed, what no link names, and what no text stands for."""
     start, now = view._start, view.state
