@@ -98,6 +98,7 @@ def test_without_python_pictures_and_a_sentence_stay(browser, site, script, why)
         said = sentence(page)
         assert why in said
         assert "Reload the page" in said
+        assert page.get_by_text("this is the stored one").is_visible()  # not that of the link
         assert page.locator(".output svg").is_visible()
 
 
@@ -179,6 +180,7 @@ def test_a_link_opens_the_same_picture_in_another_profile(browser, site, finding
     with profile(browser, site, color_scheme="dark") as context:
         other = opened(context, link)
         assert drawn(other, state) == own
+        assert other.locator("main .note").count() == 0
         assert other.get_by_label("In place").is_checked()
         assert findings(other, "html") == []
         other.get_by_role("link", name="VGG-16 with Adam").click()
