@@ -34,13 +34,14 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Fact, symbol
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over, counts_over
-from memlab.pictures.draw.svg import Svg
+from memlab.pictures.draw.svg import NARROWEST, Svg
 from memlab.pictures.draw.table import PageBlock, Paragraphs
 from memlab.pictures.live.outputs import Output, outputs_of
 from memlab.pictures.live.widget import Control, Paragraph, Picture, Widget, among, stop, width
 from memlab.strings import gettext as _
 
-WIDEST, NARROWEST = 820, 480
+WIDEST = 820
+"""Pixels of the widest picture."""
 INDENT, PITCH = 44, 26
 """Pixels before the text of an option, and from bar to bar."""
 THOUSANDS = re.compile(r"\d{1,3},\d{3}(?!,?\d)(?!\s*B\b)")

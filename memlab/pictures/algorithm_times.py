@@ -8,7 +8,7 @@ not planned.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memlab import strings, units
@@ -370,6 +370,8 @@ def workspace_and_time(
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
     left = bars(sizes, across, PITCH, title, told=told)
     right = bars(times, seconds, PITCH, timings.said("time"), axis=foot)
+    named = [bar._replace(name=row.name) for bar, row in zip(times, rows, strict=True)]
+    right = replace(right, phone=bars(named, seconds, PITCH, timings.said("time"), axis=foot).phone)
     return SideBySide([(left, 58), (right, 42)], gap=10)
 
 

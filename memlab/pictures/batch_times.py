@@ -14,7 +14,7 @@ from memlab.measure.batch_times import BatchCurve, Sweep
 from memlab.measure.processor import PROCESSOR
 from memlab.measure.recorded_figures import RecordedFigures
 from memlab.measure.timing import BenchmarkLine
-from memlab.pictures.draw.alternatives import NamedLine, Names, drawn
+from memlab.pictures.draw.alternatives import NamedLine, Names, drawn, with_names_below
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Rule
@@ -200,7 +200,7 @@ def _per_sample(times: BatchTimes) -> Chart:
     edge = (sizes[-1] / sizes[0]) ** INSET
     up = powers_around([1, most], label="{:,g} ×".format)
     ways = [_way(times, curve) for curve in curves]
-    return Chart(
+    chart = Chart(
         LogScale(sizes[0] / edge, sizes[-1] * edge, label="{:,g}".format, marked=tuple(sizes)),
         up,
         [*_filled(times, sizes, up.last), *drawn(ways), Names(ways, -40, 34)],
@@ -213,6 +213,7 @@ def _per_sample(times: BatchTimes) -> Chart:
         told=_by_batch(times),
         gap=6,
     )
+    return with_names_below(chart)
 
 
 def _filled(times: BatchTimes, sizes: list[int], top: float) -> list[Mark]:

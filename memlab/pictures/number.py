@@ -20,6 +20,7 @@ from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Mark, Points, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.svg import PHONE
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.live import setting
@@ -71,6 +72,13 @@ class Field(NamedTuple):
     def label(self) -> str:
         """Display name."""
         return _say(f"field.{self.name}")
+
+    def in_lines(self, width: float) -> list[str]:
+        """Return the bits in as many parts of equal length as a page of that width needs."""
+        most = MANY if width < PHONE else len(self.bits)
+        count = -(-len(self.bits) // most)
+        size = -(-len(self.bits) // count)
+        return [self.bits[at : at + size] for at in range(0, len(self.bits), size)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,6 +387,8 @@ PAINTS |= {"top": PAINTS["sign"], "rest": PAINTS["mantissa"]}
 GAP, TALL, BAND, WIDE = 16, 26, 8, 40
 """Pixels between fields, the heights of a box and of the band below it, a box where there is
 room."""
+MANY = 32
+"""Most boxes in a line on a phone."""
 POINTER = 8
 """The mark of the number on the line: a wedge that points down."""
 
@@ -442,17 +452,19 @@ def _blocks(number: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
     which is shown on demand."""
     yield Paragraphs(number.headline, 16, bold=True, gap=3)
     yield Paragraphs(number.note, 13)
-    yield _boxes(number.fields, scene.width)
+    yield from (_boxes(fields, scene.width) for fields in _lines_of(number.fields, scene.width))
     for field in number.fields:
-        said = [(field.label, True), (f"{field.bits}: {field.meaning}", False)]
+        bits = " ".join(field.in_lines(scene.width))
+        said = [(field.label, True), (f"{bits}: {field.meaning}", False)]
         first = field is number.fields[0]
         yield Paragraphs([said], 13, mark=PAINTS[field.name], gap=10 if first else 0)
     yield Paragraphs(number.formula, 14, bold=True, gap=6)
     yield Paragraphs(number.lost, 13, gap=2)
     yield Paragraphs(number.neighbours, 13)
     if number.line is not None:
+        below = 22 if scene.width < PHONE else 6
         yield Chart(Scale(0, 1), Scale(0, 40), list(_marks(number, number.line)), 40,
-                    left=12, right=12, above=16, below=6, gap=6)  # fmt: skip
+                    left=12, right=12, above=16, below=below, gap=6)  # fmt: skip
         yield Key(_key(number.line), 11, gap=10)
     rows = number.everywhere()
     here = [index for index, row in enumerate(rows) if row[0] == number.name]
@@ -462,6 +474,18 @@ def _blocks(number: FormattedNumber, scene: PageState) -> Iterator[PageBlock]:
 
 
 # -- bits ---------------------------------------------------------------------------------------
+
+
+def _lines_of(fields: list[Field], width: float) -> Iterator[list[Field]]:
+    """Yield the fields of each line of boxes: all of them or, on a phone that has no room for them,
+    the short ones and then every part of a long one."""
+    if all(len(field.in_lines(width)) == 1 for field in fields):
+        yield fields
+        return
+    yield [field for field in fields if len(field.in_lines(width)) == 1]
+    for field in fields:
+        parts = field.in_lines(width)
+        yield from ([field._replace(bits=bits)] for bits in parts if len(parts) > 1)
 
 
 def _boxes(fields: list[Field], width: float) -> Chart:
@@ -508,7 +532,8 @@ def _marks(number: FormattedNumber, line: NeighbourLine) -> Iterator[Mark]:
     ends = {0.0: ("start", -12.0), 1.0: ("end", 12.0)}
     for x, value in sorted(line.stops, key=lambda stop: stop[0] not in ends):
         anchor, dx = ends.get(x, ("middle", 0.0))
-        yield Label(shown(value), [(x, 20, anchor, dx, 22)], kept=x in ends)
+        places = [(x, 20, anchor, dx, dy) for dy in (22, 38)]
+        yield Label(shown(value), places, kept=x in ends)
         if value is not None:
             held = value == number.held
             fact = Fact(shown(value), more=_say(f"key.{'held' if held else 'other'}"))

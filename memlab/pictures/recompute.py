@@ -35,6 +35,7 @@ from memlab.pictures.draw.marks import (
 )
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import TIGHT, Scale, bytes_over
+from memlab.pictures.draw.svg import PHONE
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.live.setting import Checkbox, NumberBox, Range, Select, Setting, State
@@ -636,7 +637,7 @@ class Recompute(View[Waves]):
             Paragraphs(waves.title, 20, bold=True, gap=3),
             Paragraphs(waves.sentences[0], 13),
             _waves(waves),
-            _strip(waves),
+            _strip(waves, phone=scene.width < PHONE),
             Key(list(_key(waves)), gap=4),
             Paragraphs([waves.exactly, *waves.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
@@ -791,7 +792,7 @@ def _part_names(waves: Waves) -> Iterator[Mark]:
 # -- below them: what runs again, time, k ---------------------------------------------------------
 
 
-def _strip(waves: Waves) -> Chart:
+def _strip(waves: Waves, phone: bool) -> Chart:
     """Return the chart below the waves: segments that run again, the added time, and numbers of
     bars."""
     all_, wave = waves.all, waves.wave
@@ -801,7 +802,7 @@ def _strip(waves: Waves) -> Chart:
         Rects([(0, end, low, low + STRIP)], "rule"),
         Rects([(a, b, low, low + STRIP) for a, b, _ in _repeats(waves)], AGAIN),
         ChartText(0, low, text_of("again"), 11, "end", dx=-6, dy=-1),
-        ChartText(0, 4, text_of("axis"), 11, dim=True),
+        ChartText(0, 4, text_of("axis"), 11, dy=16 if phone else 0, dim=True),
         Rule(x=plain, span=(6, low + STRIP + 6), look="before"),
         Rule(x=end, span=(6, low + STRIP + 6), look="rule"),
     ]
@@ -814,7 +815,7 @@ def _strip(waves: Waves) -> Chart:
     marks += _numbers(waves) if waves.budget is None else ()
     text = f"{text_of('axis').rstrip(' →')}: {text_of('time', more=all_.more(wave))}"
     return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
-                 told=[text])  # fmt: skip
+                 below=16 if phone else 0, told=[text])  # fmt: skip
 
 
 def _more(text: str, plain: float, end: float) -> ChartText:

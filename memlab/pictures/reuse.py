@@ -18,6 +18,7 @@ from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Rect
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale, bytes_over
+from memlab.pictures.draw.svg import PHONE
 from memlab.pictures.draw.table import Key, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import PAINTS
@@ -37,6 +38,8 @@ NETWORKS = ("resnet50", "resnet18", "vgg16", "googlenet", "gpt_small")
 ROLES = (Role.FEATURE_MAP, Role.GRADIENT_MAP)
 PITCH, BAR, NAMES, VALUES = 52, 26, 190, 250
 """Pixels: from bar to bar, height of a bar, room for the names and for the texts behind a bar."""
+TALL = 84
+"""Pixels from bar to bar on a phone, where the texts stand above a bar."""
 
 
 class WayToReuse(NamedTuple):
@@ -169,7 +172,7 @@ class ReusedMemory(View[FourWays]):
             Paragraphs(ways.subject, 12, dim=True, gap=2),
             Paragraphs([emphasized(ways.title)], 20, gap=3),
             Paragraphs(ways.sentences, 13),
-            _chart(ways),
+            _chart(ways, phone=scene.width < PHONE),
             Key([(PAINTS[role], strings.get(f"role.{role}.grows")) for role in ROLES], gap=8),
             Table(heads, rows, "<>>>><", drawn=False, gap=1),
         ]
@@ -180,28 +183,37 @@ class ReusedMemory(View[FourWays]):
 reuse = maker(ReusedMemory)
 
 
-def _chart(ways: FourWays) -> Chart:
-    """Return the chart with a bar for each way."""
+def _chart(ways: FourWays, phone: bool) -> Chart:
+    """Return the chart with a bar for each way; on a phone its words stand above it."""
     scale = bytes_over(ways.ways[0].nbytes)
-    marks = [mark for row, way in enumerate(ways.ways) for mark in _bar(ways, way, row)]
+    marks = [mark for row, way in enumerate(ways.ways) for mark in _bar(ways, way, row, phone)]
     bare = Axis(rule=False, grid=False, labels=False)
+    if phone:
+        return Chart(scale, Scale(len(ways.ways), 0), marks, TALL * len(ways.ways), bare,
+                     left=1, right=8)  # fmt: skip
     return Chart(scale, Scale(len(ways.ways), 0), marks, PITCH * len(ways.ways), bare,
                  left=NAMES, right=VALUES, gap=14)  # fmt: skip
 
 
-def _bar(ways: FourWays, way: WayToReuse, row: int) -> Iterator[Mark]:
+def _bar(ways: FourWays, way: WayToReuse, row: int, phone: bool) -> Iterator[Mark]:
     """Yield the marks of a way: its name, its bar, its bytes and the operation of its peak."""
     start, middle = 0, row + 0.5
-    yield ChartText(0, middle, way.title, 13, "end", dx=-10, dy=4.5, bold=True)
+    if not phone:
+        yield ChartText(0, middle, way.title, 13, "end", dx=-10, dy=4.5, bold=True)
     for role, nbytes in way.roles.items():
         if not nbytes:
             continue
         fact = Fact(strings.get(f"role.{role}.grows"), nbytes=nbytes, more=way.operation)
-        yield Rect(start, start + nbytes, row, row + 1, PAINTS[role], thick=BAR, fact=fact)
+        top = row + 0.66 if phone else row
+        yield Rect(start, start + nbytes, top, row + 1, PAINTS[role], thick=BAR, fact=fact)
         start += nbytes
     amount = three_digits(way.nbytes)
     if row:
         amount = text_of("less", bytes=amount, smaller=ways.times(way))
-    yield ChartText(start, middle, amount, 13, dx=8, dy=-2, chip=True, bold=True)
     at = text_of("at", operation=way.operation)
+    if phone:
+        yield ChartText(0, row, f"{way.title}: {amount}", 13, dy=32, bold=True)
+        yield ChartText(0, row, at, 11, dy=48, dim=True)
+        return
+    yield ChartText(start, middle, amount, 13, dx=8, dy=-2, chip=True, bold=True)
     yield ChartText(start, middle, at, 11, dx=8, dy=13, chip=True, dim=True)

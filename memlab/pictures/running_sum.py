@@ -14,7 +14,7 @@ import numpy.typing as npt
 from memlab import rounding, strings
 from memlab.errors import InputError, real_number, whole_number
 from memlab.formats import FORMATS, Format
-from memlab.pictures.draw.alternatives import NamedLine, Names, drawn
+from memlab.pictures.draw.alternatives import NamedLine, Names, drawn, with_names_below
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import CROSS, Fact, Glyph
 from memlab.pictures.draw.page import Page, Still, report
@@ -127,7 +127,7 @@ class RunningSum(Still, Study):
             told=self._table_of_ends(),
             gap=8,
         )
-        return report(self, chart, self._table_by_count(), size=14, bold=2)
+        return report(self, with_names_below(chart), self._table_by_count(), size=14, bold=2)
 
     def _line(self, method: Added) -> NamedLine:
         """Return the line of a method: at most 256 of its sums, with the first and the last,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 
@@ -12,7 +12,14 @@ import numpy as np
 from memlab import strings, units
 from memlab.errors import InputError, shorten
 from memlab.measure import processor, timing
-from memlab.pictures.draw.alternatives import LabelledBar, NamedLine, Names, bars, drawn
+from memlab.pictures.draw.alternatives import (
+    LabelledBar,
+    NamedLine,
+    Names,
+    bars,
+    drawn,
+    with_names_below,
+)
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.marks import CROSS, Fact, Glyph
 from memlab.pictures.draw.page import Page, report
@@ -169,7 +176,7 @@ class TrainingCurves(Recordable):
         return report(
             self,
             Paragraphs(self.broken, drawn=False),
-            SideBySide([(losses, 610), (_errors(order, high), 190)], gap=8),
+            SideBySide([(with_names_below(losses), 610), (_errors(order, high), 190)], gap=8),
             self._table(),
             Paragraphs([text_of("each"), *self._lines_of("each_error")], drawn=False, gap=1),
             Paragraphs([text_of("steps"), *self._lines_of("step")], drawn=False, gap=1),
@@ -207,7 +214,9 @@ def _errors(curves: list[TrainingCurve], high: float) -> Chart:
         error = share(curve.history.error)
         fact = Fact(curve.name, error, more=curve.state)
         rows.append(LabelledBar(1000 * curve.history.error, "measured", [(error, True)], fact))
-    return bars(rows, across, high / len(curves), text_of("head.error"))
+    chart = bars(rows, across, high / len(curves), text_of("head.error"))
+    named = [bar._replace(name=curve.name) for bar, curve in zip(rows, curves, strict=True)]
+    return replace(chart, phone=bars(named, across, 0, text_of("head.error")).phone)
 
 
 def training_curves(

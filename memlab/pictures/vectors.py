@@ -26,6 +26,7 @@ from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Glyph, Line, Mark, Path, Pen, Points, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import LogScale, Scale
+from memlab.pictures.draw.svg import PHONE
 from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
 from memlab.pictures.live.setting import ByName, Checkbox, Range, Select, Setting, State
@@ -483,9 +484,9 @@ class VectorCells(Mark):
 def _layer_blocks(vectors: Vectors, old: Vectors | None, width: float) -> Iterator[PageBlock]:
     """Yield the vectors of the linear layer and of the convolution, and the curves of both at any
     batch."""
-    narrow = width < NARROW
-    room = width - APART * (1 if narrow else 2)
-    shares = (0.36, 0.64) if narrow else (0.24, 0.50)
+    narrow, phone = width < NARROW, width < PHONE
+    room = width - APART * (0 if phone else 1 if narrow else 2)
+    shares = (1.0, 1.0) if phone else (0.36, 0.64) if narrow else (0.24, 0.50)
     rooms = [share * room for share in shares]
     linear, convolution = vectors.both
     pitch = min(WIDE + GAP, rooms[1] / min(convolution.vectors, SHOWN),

@@ -369,7 +369,7 @@ RUNS = {"01.gradients"}
 
 @pytest.mark.parametrize("name", apart(GUESSES, RUNS.__contains__))
 def test_the_picture_shows_the_figures_of_the_text(name):
-    for guess, width in zip(GUESSES[name], cycle((480, 820))):
+    for guess, width in zip(GUESSES[name], cycle((358, 820))):
         card = Card(topics()[name]).guess(guess).reveal()
         text, shown = card.text(), labels(card, width)
         assert set(labels(card, width, alone=False)) <= set(shown)

@@ -111,7 +111,7 @@ def test_images_are_bars_too():
 )
 def test_a_first_level_has_few_numerals_and_all_stand_apart(lesson, card, show):
     view = views.case(lesson, card=card, show=show)
-    for width in (480, 820, 960):
+    for width in (358, 820, 960):
         svg = view.page(width).svg()
         assert len(numerals(label.content for label in svg.labels)) <= 12
         assert (svg.collisions(), svg.outside()) == ([], [])

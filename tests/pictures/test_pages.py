@@ -23,7 +23,7 @@ from tests.quick import apart
 from tests.raw_texts import raw
 from tests.rows import every_row
 
-WIDTHS = (500, 820, ROOM)
+WIDTHS = (View.narrowest, 500, 820, ROOM)
 MADE = every()
 NAMES = list(MADE)
 PAGES = apart(NAMES, lambda name: name == ("prediction_card", "02.output"))  # it runs a step

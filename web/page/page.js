@@ -13,7 +13,10 @@ import { words } from "./words.js";
 
 const { root = "", lesson = "" } = document.body.dataset;
 const { lang } = document.documentElement;
-const kernel = new Kernel({ root, environment: { MEMLAB_LANGUAGE: lang || "en", MEMLAB_LESSON: lesson } });
+const room = document.querySelector("main .cell")?.clientWidth ?? 0;
+const kernel = new Kernel({
+  root, environment: { MEMLAB_LANGUAGE: lang || "en", MEMLAB_LESSON: lesson, MEMLAB_ROOM: String(room) },
+});
 const models = new Models(kernel);
 const cells = [...document.querySelectorAll("section.cell[data-cell]")].map((section, index) =>
   new PageCell(section, index));

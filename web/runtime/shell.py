@@ -7,8 +7,11 @@ has. ``IPython`` of a page takes its functions from here.
 from __future__ import annotations
 
 import base64
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pprint import pformat
 from secrets import token_hex
 from typing import Any
@@ -19,10 +22,11 @@ from web.runtime.widgets import VIEW, Widget
 Data = dict[str, Any]
 Bundle = tuple[Data, Data]
 """Representations of a value by media type, and what is said of each."""
+PICTURE = "image/svg+xml"
 METHODS = {
     "text/html": "_repr_html_",
     "text/markdown": "_repr_markdown_",
-    "image/svg+xml": "_repr_svg_",
+    PICTURE: "_repr_svg_",
     "image/png": "_repr_png_",
     "image/jpeg": "_repr_jpeg_",
     "text/latex": "_repr_latex_",
@@ -88,7 +92,23 @@ class DisplayFormatter:
         make = self.mimebundle_formatter.of(value) or _method(value, "_repr_mimebundle_")
         made = make(value) if make else None
         data, metadata = made if isinstance(made, tuple) else (made or {}, {})
-        return dict(data), dict(metadata)
+        return _fitted(value, dict(data)), dict(metadata)
+
+
+def _fitted(value: Any, data: Data) -> Data:
+    """Return representations in which a picture without controls is drawn as wide as the page has
+    room for, where that is less than its own width."""
+    room = int(os.environ.get("MEMLAB_ROOM", 0))
+    drawn = sys.modules.get("memlab.pictures.draw.page")
+    if not room or drawn is None or PICTURE not in data or not isinstance(value, drawn.Still):
+        return data
+    page = value.page()
+    if room >= page.width:
+        return data
+    from memlab.pictures.draw.svg import NARROWEST
+
+    narrow = replace(page, width=max(room, NARROWEST))
+    return data | {PICTURE: narrow.alone(standalone=False)}
 
 
 def _method(value: Any, name: str) -> Callable[[Any], Any] | None:

@@ -119,7 +119,7 @@ def picture(svg: str, text: str, language: str = "en") -> str:
     twin = f'<details class="words"><summary>{summary}</summary>{told}</details>\n' if text else ""
     return (
         f'<figure class="svg"><div class="frame" tabindex="0" role="group" aria-label="{label}">'
-        f"{svg}</div>\n{twin}</figure>\n"
+        f'{svg}</div>\n<p class="wider">{words.of("wider", language)}</p>\n{twin}</figure>\n'
     )
 
 

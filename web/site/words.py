@@ -5,6 +5,7 @@ from __future__ import annotations
 WORDS = {
     "en": {
         "code": "Code", "picture": "Picture", "in words": "The picture in words",
+        "wider": "Wider than this screen: scroll the picture sideways, or read it in words.",
         "contents": "On this page", "skip": "Skip to the text", "site": "Site",
         "previous": "Before this", "next": "Next", "solutions": "Solutions",
         "solutions_long": "Every card revealed, every exercise solved",
@@ -16,6 +17,7 @@ WORDS = {
     },
     "zh": {
         "code": "代码", "picture": "图", "in words": "用文字描述此图",
+        "wider": "图比屏幕宽。请左右滚动，或阅读文字描述。",
         "contents": "本页内容", "skip": "跳到正文", "site": "网站",
         "previous": "上一课", "next": "下一课", "solutions": "答案",
         "solutions_long": "所有卡片已揭晓，所有练习已解答",

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from memlab.errors import InputError, library
+from memlab.errors import IN_PAGE, AbsentInPageError, InputError, library
 
 SWITCH = "NUMBA_ENABLE_CUDASIM"
 """Environment variable by which a user decides: 1 for the simulator, 0 for the real package."""
@@ -42,8 +42,13 @@ def target() -> CudaTarget:
 
     Raises:
         InputError: Numba cannot use the GPU that is there, or it was told to use a GPU and there is
-            none.
+            none; or this is a web page.
     """
+    if IN_PAGE:
+        raise AbsentInPageError(
+            "a GPU and its simulator need numba, which no web page has; do it in the lab on a "
+            "computer."
+        )
     if simulated():
         return SIMULATOR
     device = gpu()

@@ -281,7 +281,7 @@ class AddressChart:
             left=LEFT,
             right=RIGHT,
             above=20,
-            below=18,
+            below=18 + self._lower,
             told=list(filter(None, [self._outside_text])),
             previous=[Rule(y=self.before)] if self.before else (),
         )
@@ -326,6 +326,13 @@ class AddressChart:
     def _foot(self) -> int:
         """Pixels from the frame down to the words below it."""
         return 34 if self.moment.now.numbers else 16
+
+    @property
+    def _lower(self) -> int:
+        """Pixels by which the name of the operations is lower, where it has no room beside the
+        words on the bytes from before the step."""
+        words = texts.width(self._outside_text, 11) + texts.width(text_of("axis_x"), 11)
+        return 15 if self._outside_text and words > self.wide - LEFT - RIGHT else 0
 
     def _blocks(self) -> Iterator[Mark]:
         """Yield marks for the blocks: small ones as one grey shape, others by kind. A cross marks
@@ -464,7 +471,8 @@ class AddressChart:
             yield self._level_name(text_of("bound"), top if apart < 16 else bound, right=apart < 16)
             if apart > 12 and len(self.moment.maps) == 1:
                 yield ChartText(0, bound, short_bytes(bound), 11, "end", -12, 4)
-        yield ChartText(0, self.scale.first, text_of("axis_x"), 11, dy=self._foot, dim=True)
+        yield ChartText(0, self.scale.first, text_of("axis_x"), 11, dy=self._foot + self._lower,
+                        dim=True)  # fmt: skip
         sides = [(0, last * part, "end", -8, 4) for part in (0.6, 0.5, 0.4, 0.7)]
         yield Label(text_of("axis_y"), sides, 11, dim=True)
 

@@ -6,7 +6,7 @@ A name stands as near to the end of its line as the other names let it; a thin l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from memlab.pictures.draw import text as texts
@@ -16,13 +16,16 @@ from memlab.pictures.draw.label_board import spread_heights
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Line, Mark, Pen, Point, Points, Rect, Rule, symbol
 from memlab.pictures.draw.scale import Scale
-from memlab.pictures.draw.table import Table
+from memlab.pictures.draw.table import Below, Paragraphs, Table
 from memlab.pictures.draw.text import Runs
 
 SAMPLE, GAP = 30, 8
 """Pixels of a sample of a line, and between a point and its line to the name."""
 TALL = 16
 """Height of a bar in pixels."""
+ABOVE, LINE_OF_PHONE, EDGE = 16, 330, 16
+"""Pixels on a phone: from line to line above a bar, the longest of these lines, and the margin of a
+chart whose names stand below it."""
 
 
 # -- lines ---------------------------------------------------------------------------------------
@@ -120,6 +123,20 @@ class Names(Mark):
             )  # fmt: skip
 
 
+def with_names_below(chart: Chart) -> Chart:
+    """Return a chart with ``Names`` as it is; on a phone the names stand below it, so that the
+    lines have its width."""
+    names = next(mark for mark in chart.marks if isinstance(mark, Names))
+    left, right = (EDGE, chart.right) if names.away < 0 else (chart.left, EDGE)
+    marks = [mark for mark in chart.marks if mark is not names]
+    words = [
+        Paragraphs(", ".join(map(texts.plain, names.lines[index].name)), 12, mark=index, told=False)
+        for index in names.order
+    ]
+    narrow = replace(chart, marks=marks, left=left, right=right, told=(), gap=0)
+    return replace(chart, phone=Below([narrow, *words]))
+
+
 # -- bars ----------------------------------------------------------------------------------------
 
 
@@ -140,7 +157,8 @@ def bars(
     axis: Axis | None = None,
     told: Table | Sequence[str] = (), gap: float = 0,
 ) -> Chart:  # fmt: skip
-    """Return a chart of horizontal bars whose margins are as wide as the texts.
+    """Return a chart of horizontal bars whose margins are as wide as the texts; on a phone the
+    texts stand above the bars.
 
     Args:
         labelled: bars from the top to the bottom.
@@ -170,7 +188,45 @@ def bars(
         scale, Scale(len(labelled), 0), marks, pitch * len(labelled), axis or Axis(rule=False),
         head, left=left + 13 if left else 0,
         right=max(_bold_width(bar.label) for bar in labelled) + 9, told=told, gap=gap,
+        phone=below_their_words(labelled, scale, axis, head),
     )  # fmt: skip
+
+
+def below_their_words(
+    labelled: Sequence[LabelledBar], scale: Scale, axis: Axis | None, head: Axis | None
+) -> Chart:
+    """Return a chart of horizontal bars for a phone: each below its name and its label."""
+    words = [_words_above(bar) for bar in labelled]
+    pitch = ABOVE * max(map(len, words)) + TALL + 14
+    first, marks = scale.first, list[Mark]([Rule(scale.first, look="rule", opacity=0.5)])
+    for index, (bar, lines) in enumerate(zip(labelled, words, strict=True)):
+        y = index + 1 - (TALL / 2 + 4) / pitch
+        if bar.value > first:
+            look = theme.origin(bar.origin)
+            marks.append(Rect(first, bar.value, y, y, look, thick=TALL, fact=bar.fact))
+        high = pitch - TALL - 10 - ABOVE * (len(lines) - 1)
+        marks += [
+            ChartText(first, index, line, 12, dx=5, dy=high + ABOVE * number)
+            for number, line in enumerate(lines)
+        ]
+    return Chart(
+        scale, Scale(len(labelled), 0), marks, pitch * len(labelled), axis or Axis(rule=False),
+        head, left=2, right=12,
+    )  # fmt: skip
+
+
+def _words_above(bar: LabelledBar) -> list[Runs]:
+    """Return the lines of words of a bar: its name, what stands below that, and its label."""
+    name = [(bar.name, True)] if isinstance(bar.name, str) else [*bar.name]
+    label = [(bar.label, False)] if isinstance(bar.label, str) else [*bar.label]
+    fits = texts.measure(label, 12) <= LINE_OF_PHONE
+    return [*_flow([*name, (bar.below, False)]), *([label] if fits else _flow(label))]
+
+
+def _flow(pieces: Sequence[tuple[str, bool]]) -> list[texts.Line]:
+    """Return pieces of text in the lines that they need on a phone."""
+    spoken = [(text.strip(), heavy) for text, heavy in pieces if text]
+    return texts.flow_lines(spoken, LINE_OF_PHONE, 12)
 
 
 def _bold_width(content: Runs) -> float:

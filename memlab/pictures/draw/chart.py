@@ -11,7 +11,7 @@ from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.label_board import LabelBoard
 from memlab.pictures.draw.marks import Mark, Pen
 from memlab.pictures.draw.scale import Scale, Tick
-from memlab.pictures.draw.svg import Box, Svg, text_box
+from memlab.pictures.draw.svg import PHONE, Box, Svg, text_box
 from memlab.pictures.draw.table import PageBlock, Table
 from memlab.pictures.draw.theme import line_style
 
@@ -50,7 +50,7 @@ class Chart(PageBlock):
     ``left`` and ``right`` are the margins of the frame in pixels; marks may use ``above`` and
     ``below`` it as many pixels. ``previous`` are the marks of the previous state, drawn as dashed
     outlines. ``told`` is the text twin of the marks: a table, or lines. ``name`` names the chart
-    where there are several.
+    where there are several. ``phone`` is drawn in its place on a phone.
     """
 
     x: Scale
@@ -67,6 +67,7 @@ class Chart(PageBlock):
     told: Table | Sequence[str] = ()
     name: str = ""
     gap: float = 0
+    phone: PageBlock | None = None
 
     # -- SVG ------------------------------------------------------------------------------------
 
@@ -93,6 +94,8 @@ class Chart(PageBlock):
         return Box(x + self.left, top, x + width - self.right, top + self.height)
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        if self.phone and svg.width < PHONE:
+            return self.phone.draw(svg, x, y, width)
         box = self.frame(x, y, width)
         svg.charts.append((self, box))
         svg.charting = True

@@ -18,7 +18,7 @@ from memlab.arrays import Floats, least, most
 from memlab.moved import old_names
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.marks import Fact, Mark, Pen
-from memlab.pictures.draw.svg import Box, text_box
+from memlab.pictures.draw.svg import PHONE, Box, text_box
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import HA, line_style
 from memlab.pictures.values.number_text import three_digits
@@ -38,7 +38,8 @@ class ChartText(Mark):
     """A text at a value, moved by ``dx`` and ``dy`` pixels.
 
     Its baseline is there, and the part of the text that ``anchor`` names: start, middle or end.
-    ``held`` keeps it inside the picture. It is shortened to ``room``, in values of x.
+    ``held`` keeps it inside the picture. It is shortened to ``room``, in values of x. In a picture
+    for a phone every text is held, and one that is wider than the picture has several lines.
     """
 
     x: float
@@ -64,11 +65,22 @@ class ChartText(Mark):
         room = abs(pen.x(self.room) - pen.x(0))
         return [(texts.shortened(self.content, room, self.size, self.bold), self.bold)]
 
+    def lines(self, pen: Pen) -> list[Runs]:
+        """Return the text in lines: one, save on a phone."""
+        runs, room = self.runs(pen), pen.svg.width - 2
+        if pen.svg.width >= PHONE or texts.measure(runs, self.size, self.bold) <= room:
+            return [runs]
+        pieces = [(runs, self.bold)] if isinstance(runs, str) else runs
+        return [*texts.flow_lines(pieces, room, self.size)]
+
     def box(self, pen: Pen) -> Box:
         """Return the rectangle of the text in pixels."""
         x, y = pen.x(self.x) + self.dx, pen.y(self.y) + self.dy
-        box = text_box(x, y, self.runs(pen), self.size, self.anchor)
-        if not self.held:
+        first, *others = self.lines(pen)
+        box = text_box(x, y, first, self.size, self.anchor)
+        if others:
+            box = box._replace(bottom=box.bottom + LINE * len(others))
+        if not self.held and pen.svg.width >= PHONE:
             return box
         away = max(0.0, 0.5 - box.left) or min(0.0, pen.svg.width - 1 - box.right)
         return Box(box.left + away, box.top, box.right + away, box.bottom)
@@ -77,10 +89,11 @@ class ChartText(Mark):
         box = self.box(pen)
         anchors = {"start": box.left, "middle": (box.left + box.right) / 2, "end": box.right}
         y = pen.y(self.y) + self.dy
-        pen.svg.text(
-            anchors[self.anchor], y, self.runs(pen), self.size, self.anchor, self.bold, self.dim,
-            self.chip,
-        )  # fmt: skip
+        for number, line in enumerate(self.lines(pen)):
+            pen.svg.text(
+                anchors[self.anchor], y + LINE * number, line, self.size, self.anchor, self.bold,
+                self.dim, self.chip,
+            )  # fmt: skip
 
     def takes(self, pen: Pen) -> Iterator[Box]:
         yield self.box(pen)

@@ -56,10 +56,10 @@ class Page:
         background and a margin."""
         return self.svg(key).render(self.says or self.title, standalone)
 
-    def alone(self, key: str = "") -> str:
+    def alone(self, key: str = "", standalone: bool = True) -> str:
         """Return the picture as SVG for a file: each mark's fact is an SVG ``<title>``, which a
-        browser shows on hover without a script."""
-        return _FACT.sub(_fact_as_title, self.render(key))
+        browser shows on hover without a script. ``standalone`` is as in ``render``."""
+        return _FACT.sub(_fact_as_title, self.render(key, standalone))
 
     def text(self) -> str:
         """Return the text twin of the picture: the title and the text of every block."""

@@ -22,6 +22,11 @@ _SPECIAL = re.compile(r"""[&<>"\n\r\t]""")
 _ENTITIES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 MARGIN = 12
 """Pixels around a picture in a file."""
+PHONE = 480
+"""Width in pixels of a picture that is narrower only on a phone: there blocks stand one below the
+other, and words have more lines."""
+NARROWEST = 358
+"""Width in pixels of the narrowest picture: a phone of 390 pixels, less the page's two margins."""
 
 
 class Box(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from memlab.moved import old_names
 from memlab.pictures.draw import marks
 from memlab.pictures.draw import text as texts
-from memlab.pictures.draw.svg import Box, Svg
+from memlab.pictures.draw.svg import PHONE, Box, Svg
 from memlab.pictures.draw.text import Runs
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.values.number_text import columns
@@ -132,7 +132,8 @@ class Table(PageBlock):
     ``told`` is in the picture only.
 
     ``wide`` spreads the columns over the whole width. Where there is no room, columns come nearer,
-    a last column that is flush left is broken into lines, and the first column is shortened.
+    a last column that is flush left is broken into lines, and the first column is shortened. Where
+    that is not enough, as on a phone, the cells of a row stand one below the other.
     """
 
     heads: Sequence[str]
@@ -163,6 +164,8 @@ class Table(PageBlock):
         y = self._title(svg, x, y, width)
         inset = SWATCH if self.looks else 0
         spans = self._spans(width - inset)
+        if spans and (spans[-1][1] > width - inset or self._has_long_word(spans[-1])):
+            return self._stacked(svg, x, y, width)
         if any(self.heads):
             y = self._cells(svg, x + inset, y + ROW, self.heads, spans, size=11, dim=True)
         for index in range(len(self.rows)):
@@ -201,6 +204,38 @@ class Table(PageBlock):
             svg.line(x, y + 5, x + width, y + 5, class_=look)
         return y
 
+    def _stacked(self, svg: Svg, x: float, y: float, width: float) -> float:
+        """Draw each row as its first cell and, below that, a line for every other cell and its
+        head, and return the y at which they end."""
+        y += LINES[11] if any(self.heads) else 0
+        if self.heads and self.heads[0]:
+            svg.text(x, y, texts.shortened(self.heads[0], width, 11), 11, dim=True)
+        for index in (each for each in range(len(self.rows)) if each not in self.hidden):
+            fact, send = str(_item_at(self.facts, index) or ""), _item_at(self.sends, index)
+            with svg.told(fact, send):
+                y = self._stack(svg, x, y + ROW, width, index)
+            if index in self.rules:
+                look = self.rules[index] if isinstance(self.rules, Mapping) else "rule faint"
+                svg.line(x, y + 5, x + width, y + 5, class_=look)
+        return y + 5
+
+    def _stack(self, svg: Svg, x: float, y: float, width: float, index: int) -> float:
+        """Draw one row from the baseline ``y``, and return the baseline of its last line."""
+        inset, top = SWATCH if self.looks else 0, y - 12.5
+        if (look := _item_at(self.looks, index)) is not None:
+            draw_sample(svg, look, x, y)
+        first, *others = self.rows[index]
+        dim = index in self.dim
+        for line in texts.wrap(first, width - inset, self.size, True) if first else ():
+            svg.text(x + inset, y, line, self.size, bold=True, dim=dim)
+            y += ROW
+        heads = [*self.heads[1:], *[""] * len(others)]
+        for head, cell in ((h, c) for h, c in zip(heads, others, strict=False) if c):
+            y = _pair(svg, (x + SWATCH, y, x + width), head, cell, (self.size, index in self.bold))
+        if _item_at(self.facts, index) or _item_at(self.sends, index):
+            svg.rect(Box(x, top, x + width, y - ROW + 4), fill="transparent")
+        return y - ROW
+
     def _cells(
         self,
         svg: Svg,
@@ -226,6 +261,14 @@ class Table(PageBlock):
                 at, anchor = (right, "end") if flush else (left, "start")
                 svg.text(x + at, y + ROW * number, line, size, anchor, bold=heavy, dim=dim)
         return y + ROW * (most - 1)
+
+    def _has_long_word(self, span: Span) -> bool:
+        """True if a word of the last column, which is flush left, is longer than a line there."""
+        if self._right(len(self.rows[0]) - 1) or len(self.rows[0]) < 2:
+            return False
+        shown = (row[-1] for index, row in enumerate(self.rows) if index not in self.hidden)
+        words = (word for cell in shown for word in cell.split(" "))
+        return any(texts.width(word, self.size) > span[1] - span[0] + 0.1 for word in words)
 
     def _right(self, index: int) -> bool:
         """True if the column with that index is flush right."""
@@ -306,13 +349,17 @@ class Unnamed(Key):
 
 @dataclass(frozen=True)
 class SideBySide(PageBlock):
-    """Blocks side by side, ``apart`` pixels between them, each with its share of the width."""
+    """Blocks side by side, ``apart`` pixels between them, each with its share of the width. On a
+    phone they stand one below the other, save ``rows`` that belong to each other."""
 
     parts: Sequence[tuple[PageBlock, float]]
     apart: float = 20
     gap: float = 0
+    rows: bool = False
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        if svg.width < PHONE and not self.rows:
+            return Below([block for block, _ in self.parts]).draw(svg, x, y, width)
         room = width - self.apart * (len(self.parts) - 1)
         total, bottom = sum(share for _, share in self.parts), y
         for block, share in self.parts:
@@ -383,6 +430,28 @@ def draw_sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base:
         svg.rect(Box(x, base - 9.5, x + 14, base + 0.5), class_=kind)
     else:
         svg.line(x, base - 4, x + 15, base - 4, class_=look)
+
+
+def _pair(
+    svg: Svg, place: tuple[float, float, float], head: str, cell: str, look: tuple[int, bool]
+) -> float:
+    """Write a head at the left, the cell flush right beside it or, where it is long, in lines below
+    it, and return the next baseline. ``place`` is the left end, the baseline and the right end."""
+    (left, y, right), (size, bold) = place, look
+    used = (
+        svg.text(left, y, texts.shortened(head, right - left, 11), 11, dim=True).right
+        if head
+        else left
+    )
+    if texts.width(cell, size, bold) <= right - used - (NEAR if head else 0):
+        at, anchor = (right, "end") if head else (left, "start")
+        svg.text(at, y, cell, size, anchor, bold=bold)
+        return y + ROW
+    y += ROW if head else 0
+    for line in texts.wrap(cell, right - left, size, bold):
+        svg.text(left, y, line, size, bold=bold)
+        y += ROW
+    return y
 
 
 def _joined(runs: Runs) -> str:

@@ -45,7 +45,7 @@ from memlab.pictures.draw.scale import (
     bytes_over,
     steady,
 )  # fmt: skip
-from memlab.pictures.draw.svg import Box, Svg
+from memlab.pictures.draw.svg import PHONE, Box, Svg
 from memlab.pictures.draw.table import PageBlock, Paragraphs, SideBySide, Table, Unnamed
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
 from memlab.pictures.explain.explained import FLOOR, Explained, memory_text
@@ -415,7 +415,7 @@ def explained_page(
         evidence: list[PageBlock] = [SideBySide([(chart, 1 - SIDE), (bars, SIDE)], APART, 8)]
     else:
         evidence = [chart, bars]
-    card = [_card(explained, room[2], width)] if explained.now.card else []
+    card = list(_card_blocks(explained, room[2], width)) if explained.now.card else []
     code = [CodeLines(explained.code)] if explained.code and not live else []
     blocks = [*_sentence_blocks(explained), *evidence, *card, key, *code,
               *_tables(explained, numbers)]  # fmt: skip
@@ -536,6 +536,15 @@ def _module_bar(
 
 
 # -- why the card shows more -----------------------------------------------------------------------
+
+
+def _card_blocks(explained: Explained, room: int, width: float) -> Iterator[PageBlock]:
+    """Yield the chart of the card; on a phone its title is a paragraph."""
+    chart = _card(explained, room, width)
+    if width < PHONE:
+        yield Paragraphs(explained.card, 13, bold=True, gap=10)
+        chart = replace(chart, marks=chart.marks[1:], told=(), above=22, gap=0)
+    yield chart
 
 
 def _card(explained: Explained, room: int, width: float) -> Chart:

@@ -18,6 +18,7 @@ from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Mark, OpenEdge, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Band, Scale
+from memlab.pictures.draw.svg import PHONE
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.fine_tuning.ways import (
@@ -40,6 +41,9 @@ NARROW, FEW = 760, 112
 below the other."""
 PITCH, PARTS, HEAD = 62, 16, 38
 """Pixels from row to row, for the sums below a bar, for the heads."""
+TALLEST, CELL_NAMES = 100, 84
+"""Pixels from row to row where the names stand above the bars, as on a phone, and the room for the
+names beside the cells there."""
 CELLS, BELOW = 40, 44
 """Pixels of the frame of the cells, and of the words below it."""
 
@@ -67,13 +71,20 @@ class FineTuningPageInputs:
         return self.width >= NARROW
 
     @property
+    def phone(self) -> bool:
+        """True if the names of rows stand above the bars."""
+        return self.width < PHONE
+
+    @property
     def names(self) -> float:
-        """Pixels for the names of rows."""
-        return NAMES if self.wide else FEW
+        """Pixels for the names of rows, left of the bars."""
+        return NAMES if self.wide else 0 if self.phone else FEW
 
     @property
     def pitch(self) -> float:
         """Pixels from row to row."""
+        if self.phone:
+            return TALLEST
         return PITCH + PARTS * self.numbers * (1 if self.wide else 2)
 
     @property
@@ -95,9 +106,11 @@ class FineTuningPageInputs:
     @cached_property
     def margins(self) -> tuple[float, float]:
         """Pixels to the left of the bars, without the names, and to their right."""
+        state, maps = self.room
+        if self.phone:
+            return margins(self.width, state, maps, 0)
         sums = [self.right_sum(way) for way in self.ways if self.numbers]
         least = max(texts.width(line, 11) + 14 for line in (self.maps_note, *sums))
-        state, maps = self.room
         return margins(self.width - self.names, state, maps, least)
 
     @property
@@ -122,6 +135,10 @@ def _blocks(shown: FineTuningPageInputs, title: str) -> Iterator[PageBlock]:
     yield Paragraphs(see, 13, gap=3)
     drawn = [part for part in (*map(str, STATE), *MAPS) if part in _drawn(shown)]
     yield Key([(PAINT[part], name_of(part)) for part in drawn], gap=8)
+    if shown.phone:
+        sides = ("state_head", text_of("state_note")), ("maps_head", shown.maps_note)
+        notes = [[(f"{text_of(head)} ", True), (note, False)] for head, note in sides]
+        yield Paragraphs(notes, 11, dim=True, told=False, gap=8)
     yield _bars(shown)
     if shown.asked:
         yield Paragraphs(study.subject, dim=True, gap=1)
@@ -158,14 +175,22 @@ def _heads(shown: FineTuningPageInputs) -> Iterator[Mark]:
     """Yield marks for the names of both sides."""
     first, second = 20 - HEAD, 35 - HEAD
     yield ChartText(0, 0, text_of("state_head"), 13, "end", dx=-12, dy=first, bold=True)
-    yield ChartText(0, 0, text_of("state_note"), 11, "end", dx=-12, dy=second, dim=True)
+    if not shown.phone:
+        yield ChartText(0, 0, text_of("state_note"), 11, "end", dx=-12, dy=second, dim=True)
     yield ChartText(0, 0, text_of("maps_head"), 13, dx=10, dy=first, bold=True)
-    yield ChartText(0, 0, shown.maps_note, 11, dx=10, dy=second, dim=True)
+    if not shown.phone:
+        yield ChartText(0, 0, shown.maps_note, 11, dx=10, dy=second, dim=True)
 
 
 def _name(shown: FineTuningPageInputs, row: int, way: TuningWay) -> Iterator[Mark]:
     """Yield marks for the name of a way, and what is told of it."""
     left, dx, y = -shown.room[0], -shown.names - shown.margins[0], row + 0.5
+    if shown.phone:
+        high = -TALL / 2 - 9
+        yield ChartText(left, y, way.label, 13, dx=dx, dy=high - 15, bold=True, chip=True)
+        note = shown.study.row_note(way)
+        yield ChartText(left, y, note, 11, dx=dx, dy=high, dim=True, chip=True)
+        return
     yield ChartText(left, y, way.label, 13, dx=dx, dy=-2, bold=True)
     lines = texts.wrap(shown.study.row_note(way), shown.names - 6, 11)
     for index, line in enumerate(lines[:3]):
@@ -246,7 +271,8 @@ def _layer(shown: FineTuningPageInputs) -> Chart:
         marks += _map(shown, map_, start)
         start += map_.nbytes
     heads, *rows = shown.study.map_table()
-    return Chart(Scale(0, max(start, 1)), Band(1, 0), marks, CELLS, left=shown.names, right=RIGHT,
+    return Chart(Scale(0, max(start, 1)), Band(1, 0), marks, CELLS,
+                 left=CELL_NAMES if shown.phone else shown.names, right=RIGHT,
                  below=BELOW, told=Table(heads, rows), name=text_of("cells.head"),
                  gap=4)  # fmt: skip
 

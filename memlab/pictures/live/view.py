@@ -57,6 +57,7 @@ import traitlets
 from memlab import strings
 from memlab.errors import InputError, listed, several, true_or_false, unknown
 from memlab.moved import old_names, rename_methods
+from memlab.pictures.draw.svg import NARROWEST
 from memlab.pictures.live import link
 from memlab.pictures.live.setting import Checkbox, Draft, Range, Setting, State, resolve, same
 from memlab.pictures.live.widget import Control, Labels, Paragraph, Picture, Widget, width
@@ -126,7 +127,7 @@ class View(Widget, Generic[S]):
     behind_more: ClassVar[Sequence[str]] = ()
     """Buttons that stand behind the disclosure."""
     presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
-    narrowest: ClassVar[int] = 480
+    narrowest: ClassVar[int] = NARROWEST
     widest: ClassVar[int] = 960
     """A page is as wide as the browser has room for, within these; a stored one is the widest. A
     view that has not less than others is ``ROOM`` wide where a screen has it."""

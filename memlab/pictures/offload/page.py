@@ -362,7 +362,7 @@ def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mar
     if seconds > time.x.last:
         yield OpenEdge(*span, "right")
         text = strings.get("draw.after", amount=duration(seconds))
-        places = [(time.x.last, span[1], "end", -10.0, 16.0)]
+        places = [(time.x.last, span[1], "end", -10.0, dy) for dy in (16.0, 36.0, 76.0)]
         yield Label(text, places, 13, bold=True, chip=True, kept=True)
 
 

@@ -15,6 +15,7 @@ from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Glyph, Mark, OpenEdge, Rect, Rule
 from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.svg import PHONE
 from memlab.pictures.draw.theme import PAINTS, Paint
 from memlab.pictures.offload.page import Time
 from memlab.pictures.path.data_path import CARD, PINNED, RAM, DataPath, Filling, letter, text_of
@@ -29,8 +30,8 @@ LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
 """Fills of reading, and of all that follows."""
 SHARES = (0.20, 0.17, 0.27, 0.36)
 """Shares of disk, RAM, pinned memory and device in the width without the pipes."""
-LEAST, MOST = 64, 96
-"""Shortest and longest pipe, in pixels."""
+SHORT, LEAST, MOST = 40, 64, 96
+"""Length of a pipe on a phone, shortest and longest pipe on other pages, in pixels."""
 SIDE, LARGEST = 0.09, 62
 """Side of a batch in fp32: a share of the width without the pipes, and at most so many pixels."""
 ROOM = 60
@@ -88,9 +89,14 @@ class PathLayout:
     # -- stations, in pixels ----------------------------------------------------------------
 
     @property
+    def phone(self) -> bool:
+        """True if pipes are short and have fewer words."""
+        return self.width < PHONE
+
+    @property
     def pipe(self) -> float:
         """Length of each of the three pipes, in pixels."""
-        return min(max(0.095 * self.width, LEAST), MOST)
+        return SHORT if self.phone else min(max(0.095 * self.width, LEAST), MOST)
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -109,7 +115,7 @@ class PathLayout:
     @property
     def tall(self) -> float:
         """Height of a station, in pixels."""
-        return 2 * self.side + ROOM
+        return 2 * self.side + ROOM + 22 * self.phone
 
     def square(self, place: Tensor) -> float:
         """Return the side of a place's square in pixels; its area shows its bytes, up to the
@@ -353,6 +359,7 @@ def _pipe(layout: PathLayout, kind: str, name: str, span: Span) -> Iterator[Mark
     lines = [text] if texts.width(text, 12, slow) <= span[1] - span[0] - 6 else text.split(" ")
     for number, line in enumerate(reversed(lines)):
         yield ChartText(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
-    below = [said, *([text_of("pipe.convert_more")] if kind == "convert" and not decodes else [])]
+    more = kind == "convert" and not decodes and not layout.phone
+    below = [said, *([text_of("pipe.convert_more")] if more else [])]
     for number, line in enumerate(below):
         yield ChartText(x, y + thick / 2, line, 11, "middle", dy=15 + 13 * number, dim=True)

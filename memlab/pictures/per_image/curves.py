@@ -8,7 +8,7 @@ from math import log2
 from typing import NamedTuple
 
 from memlab import strings
-from memlab.pictures.draw.alternatives import NamedLine, Names, drawn
+from memlab.pictures.draw.alternatives import NamedLine, Names, drawn, with_names_below
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Mark, Points, Rule
@@ -58,9 +58,10 @@ def curves_of(
     y = _shares(lines, least)
     title = ChartText(x.first, y.last, head, 13, dy=-12, bold=True)
     names = [Names(named, 14, 34)] if right else []
-    return Chart(x, y, [title, *here, *drawn(named, first), *names], height,
+    chart = Chart(x, y, [title, *here, *drawn(named, first), *names], height,
                  Axis(strings.get("per_image.batch"), grid=False), Axis(), left=44,
                  right=right or 12, above=HEAD, told=told, gap=GAP)  # fmt: skip
+    return with_names_below(chart) if names else chart
 
 
 def share_text(share: float) -> str:

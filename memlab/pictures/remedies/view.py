@@ -19,6 +19,7 @@ from memlab.pictures.draw.labels import ChartText
 from memlab.pictures.draw.marks import Fact, Glyph, Line, Mark, OpenEdge, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import Scale
+from memlab.pictures.draw.svg import PHONE
 from memlab.pictures.draw.table import Key, PageBlock, Paragraphs, Table
 from memlab.pictures.draw.text import emphasized
 from memlab.pictures.draw.theme import IDLE, PAINTS, PLANNED, Paint
@@ -39,8 +40,9 @@ from memlab.pictures.remedies.remedies import SORTS, Remedies, Remedy, card, rol
 from memlab.pictures.remedies.remedies import remedies as planned_remedies
 from memlab.pictures.values.number_text import exact_text, three_digits
 
-BAR, PITCH, TALL = 21, 36, 52
-"""Pixels: a bar, a row, and a row with a line of words below its bar."""
+BAR, PITCH, TALL, TALLEST = 21, 36, 52, 70
+"""Pixels: a bar, a row, a row with a line of words below its bar, and one with its name above the
+bar."""
 NARROW, SIDE, EDGE = 880, 392, 96
 """Pixels: width of a page from which the words have a column, width of both columns there,
 and width of the column of time."""
@@ -185,6 +187,16 @@ class RemedyBars:
         return self.width >= NARROW
 
     @property
+    def phone(self) -> bool:
+        """True if the names stand above the bars."""
+        return self.width < PHONE
+
+    @property
+    def names(self) -> float:
+        """Width of the column of names, in pixels."""
+        return 4 if self.phone else NAMES
+
+    @property
     def right(self) -> float:
         """Width of the columns right of the bars, in pixels."""
         return SIDE if self.wide else EDGE
@@ -197,12 +209,12 @@ class RemedyBars:
     @cached_property
     def room(self) -> float:
         """Width of the bars, in pixels."""
-        return self.width - NAMES - self.right
+        return self.width - self.names - self.right
 
     @property
     def pitch(self) -> float:
         """Distance from row to row, in pixels."""
-        return PITCH if self.wide else TALL
+        return PITCH if self.wide else TALLEST if self.phone else TALL
 
     @cached_property
     def pixel(self) -> float:
@@ -220,7 +232,7 @@ class RemedyBars:
         count = len(self.rows)
         marks = [*self._heads(), *self._rows(), *self._limit(), *self._between(), *self._demands()]
         return Chart(Scale(0, self._x_of(self.right)), Scale(count, 0), marks, self.pitch * count,
-                     left=NAMES, right=0, above=26, below=20, gap=6)  # fmt: skip
+                     left=self.names, right=0, above=26, below=20, gap=6)  # fmt: skip
 
     # -- columns
 
@@ -245,7 +257,7 @@ class RemedyBars:
         groups = [0, *(1 if row.trains else 2 for row in self.rows[1:])]
         for at, (above, below) in enumerate(pairwise(groups), 1):
             if above != below:
-                yield Rule(y=at, look="grid", below=NAMES)
+                yield Rule(y=at, look="grid", below=self.names)
 
     # -- the line of the card
 
@@ -270,15 +282,21 @@ class RemedyBars:
         """Yield the marks of every row."""
         for at, row in enumerate(self.rows):
             yield from self._target(at, row)
-            name = row.key != "plain"
-            yield ChartText(0, self._middle(at), row.name, 13, "end", dx=-12, dy=4.5, bold=name)
+            yield self._name(at, row)
             yield from self._bar(at, row)
             yield from self._beyond(at, row)
             yield from self._extra_time(at, row)
 
+    def _name(self, at: int, row: Remedy) -> ChartText:
+        """Return the name of a row, left of its bar or above it."""
+        bold = row.key != "plain"
+        if self.phone:
+            return ChartText(0, at, row.name, 13, dy=16, bold=bold, chip=True)
+        return ChartText(0, self._middle(at), row.name, 13, "end", dx=-12, dy=4.5, bold=bold)
+
     def _middle(self, at: int) -> float:
         """Return the y of a bar's middle; it is higher where words stand below the bar."""
-        return at + (0.5 if self.wide else 0.37)
+        return at + (0.5 if self.wide else 0.52 if self.phone else 0.37)
 
     def _rect(self, at: int, left: float, right: float, look: Paint | str, more: float = 0) -> Rect:
         """Return the bar of a row from x to x, ``more`` pixels thicker than usual."""
@@ -303,7 +321,7 @@ class RemedyBars:
     def _target(self, at: int, row: Remedy) -> Iterator[Mark]:
         """Yield marks for the target that tells a row on hover and focus, and the frame of
         the row in focus."""
-        ends = -NAMES * self.pixel, self._x_of(self.right)
+        ends = -self.names * self.pixel, self._x_of(self.right)
         yield Rect(*ends, at, at + 1, "target", fact=Fact(row.fact()), send=("choose", row.key))
         if row.key == self.chosen:
             inside = ends[0] + self.pixel, ends[1] - 2 * self.pixel
@@ -370,7 +388,7 @@ class RemedyBars:
                 self._rect(at, self._x_of(0), self._x_of(long), PLANNED, more=-8),
                 edge=0,
             )
-            span = at + 0.2, at + 0.8 if self.wide else at + 0.6
+            span = at + 0.2, at + 0.8 if self.wide or self.phone else at + 0.6
             yield Rule(x=self._x_of(0), span=span, look="rule faint")
             has_room = long + texts.width(row.time, 12) < self._beside
             dx = long + 6 if has_room else 6
@@ -384,7 +402,7 @@ class RemedyBars:
                 room = (SIDE - WORDS - 14) * self.pixel
                 yield ChartText(self._x_of(WORDS), middle, row.asks, 12, dx=12, dy=4, room=room)
             else:
-                room = (self.width - NAMES - 8) * self.pixel
+                room = (self.width - self.names - 8) * self.pixel
                 yield ChartText(
                     0, middle, row.asks, 11, dy=BAR / 2 + 15, dim=True, chip=True, room=room
                 )

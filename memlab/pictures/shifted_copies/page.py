@@ -19,7 +19,7 @@ from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Fact, Glyph, Mark, Pen, Rect, Rule
 from memlab.pictures.draw.page import Page
 from memlab.pictures.draw.scale import LinearScale, Scale
-from memlab.pictures.draw.svg import Box, Svg, box_path
+from memlab.pictures.draw.svg import PHONE, Box, Svg, box_path
 from memlab.pictures.draw.table import Below, PageBlock, Paragraphs, SideBySide
 from memlab.pictures.draw.theme import Paint
 from memlab.pictures.memory.step_memory import Budget, budget
@@ -59,6 +59,8 @@ TOP, LOW = 33, 55
 WIDE, LEAST = 660, 3
 """Width of a page from which a cell of the picture is larger, and pixels that a cell of the
 matrix needs to stand beside the copies."""
+LABELS = 108
+"""Pixels left of the copies and bars on a phone."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,15 @@ class CopiesPageInputs:
     @property
     def cell(self) -> int:
         """Side of a cell in pixels, equal for every kernel."""
+        if self.width < PHONE:
+            return min(6, int((self.width - self.left) // (self.lowering.k * PITCH - 1)))
         return 7 if self.width >= WIDE else 6
 
     @property
     def left(self) -> int:
         """Left edge of copies and bars, in pixels."""
+        if self.width < PHONE:
+            return LABELS
         return self.cell * (19 if self.width >= WIDE else 18)
 
 
@@ -180,7 +186,7 @@ def _ruler(inputs: CopiesPageInputs) -> PageBlock:
     chart = Chart(RULER, Scale(LOW, 0), marks, LOW, axis, left=0, right=18, previous=previous)
     source = [(f"{names[0]} ", False), (amount(lowered.source), True)]
     labels = Below([note([source], 12), note(names[1], 12, gap=19)])
-    return SideBySide([(labels, inputs.left), (chart, width)], apart=0, gap=6)
+    return SideBySide([(labels, inputs.left), (chart, width)], apart=0, gap=6, rows=True)
 
 
 def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> list[Mark]:
@@ -204,7 +210,8 @@ def _card(inputs: CopiesPageInputs) -> list[Mark]:
     if end < lowered.total <= last:
         marks.append(ChartText(end, TOP, text_of("ruler.over"), 11, dx=6, dy=-7, bold=True))
     if lowered.total > last:
-        beyond = f"{_beyond(lowered) if inputs.numbers else amount(lowered.total)} →"
+        exact = inputs.numbers and inputs.width >= PHONE
+        beyond = f"{_beyond(lowered) if exact else amount(lowered.total)} →"
         marks.append(ChartText(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
     return marks
 
@@ -335,6 +342,9 @@ def _picture(inputs: CopiesPageInputs) -> list[PageBlock]:
     if room >= LEAST * SIZE**2:
         notes = _notes(inputs, room, gap=chart.above - 2)
         return [SideBySide([(chart, wide), (notes, room)], apart=24), words]
+    if inputs.width < PHONE:
+        chart = replace(chart, right=inputs.width - wide)
+        return [chart, _notes(inputs, inputs.width - 4, gap=10), words]
     alone = SideBySide([(chart, wide), (Paragraphs(""), inputs.width - wide)], apart=0)
     return [alone, _notes(inputs, inputs.width - 4, gap=10), words]
 
