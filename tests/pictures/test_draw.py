@@ -188,7 +188,8 @@ def test_on_a_phone_the_cells_of_a_row_without_room_stand_below_each_other() -> 
         "measured",
         "102,760,448 B of 1 step",
     ]
-    assert narrow.outside() == narrow.collisions() == []
+    assert narrow.outside() == []
+    assert narrow.collisions() == []
 
 
 def test_on_a_phone_blocks_and_names_stand_below_each_other() -> None:
