@@ -155,6 +155,23 @@ def _cards() -> Cases:
             yield f"exercise {name}", partial(_exercise, task)
 
 
+def asked() -> dict[str, Callable[[], object]]:
+    """What finds the truth of each card and the cases of each exercise, by its name."""
+    from memlab.lesson.card_question import topics
+    from memlab.lesson.exercise_task import tasks
+
+    return {
+        **{f"card {name}": partial(each.truth, each.first) for name, each in topics().items()},
+        **{f"exercise {name}": partial(_exercise, each) for name, each in tasks().items()},
+    }
+
+
+def truths(names: Iterable[str]) -> dict[str, str]:
+    """Truths of cards and cases of exercises, as text; a sentence where one is refused."""
+    make = asked()
+    return {name: _said(make[name], "{}") for name in names}
+
+
 def _card(question: Any) -> str:
     from memlab.lesson.card import Card
 
@@ -200,11 +217,12 @@ def _errors() -> Cases:
         yield f"error: {name}", partial(_said, call)
 
 
-def _said(call: Callable[[], object]) -> str:
+def _said(call: Callable[[], object], answer: str = "nothing was refused: {}") -> str:
+    """The sentence that a call is refused with, or what it returns."""
     from memlab import InputError
 
     try:
-        return f"nothing was refused: {call()}"
+        return answer.format(call())
     except InputError as error:
         return str(error)
 

@@ -1,6 +1,7 @@
 """Texts stand apart from code: each one is found, used, and fits what the code fills in."""
 
 import re
+import shutil
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -194,6 +195,20 @@ def test_english_is_read_without_babel(asks_for, capsys, monkeypatch):
         "Texts are in English: those in 'zh' are read by Babel, which is not installed; "
         "try pip install babel.\n"
     )
+
+
+def test_what_babel_has_read_is_spoken_without_it(asks_for, capsys, monkeypatch, tmp_path):
+    """A web page carries it, and no Babel."""
+    asks_for("zh")
+    lock = strings.get("card.control.lock")
+    (tmp_path / "zh.json").write_text(strings.as_read("zh"), encoding="utf-8")
+    shutil.copytree(strings.FOLDER / "en", tmp_path / "en")
+    monkeypatch.setattr(strings, "FOLDER", tmp_path)
+    monkeypatch.setitem(sys.modules, "babel.messages.pofile", None)
+    asks_for("zh")
+    assert strings.languages() == ["en", "zh"]
+    assert strings.get("card.control.lock") == lock != "Lock"
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize("language", ["xx", "../en", "__init__"])

@@ -7,12 +7,13 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from memlab import strings
 from web.carried import CARRIED, folder
 from web.pyodide import ROOT
 
 LEFT_OUT = ("bench", "cli", "course/lecture", "course/hero", "jupyter")
 """Folders of memlab that no page uses."""
-ENDS = {".py", ".pyi", ".toml", ".json", ".po", ".css", ".js", ".csv", ".txt"}
+ENDS = {".py", ".pyi", ".toml", ".json", ".css", ".js", ".csv", ".txt"}
 DAY = (2020, 1, 1, 0, 0, 0)
 """Date of every file, so that the same sources make the same archive."""
 
@@ -27,6 +28,8 @@ def write(file: Path) -> None:
 def contents() -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each file of the archive."""
     yield from _files(ROOT / "memlab", "memlab")
+    for language in strings.languages()[1:]:
+        yield f"memlab/strings/{language}.json", strings.as_read(language).encode()
     yield "web/__init__.py", (ROOT / "web/__init__.py").read_bytes()
     yield from _files(ROOT / "web/runtime", "web/runtime")
     for name in CARRIED:

@@ -22,9 +22,11 @@ from memlab.layers import Conv2d
 from memlab.measure.convolution import ConvolutionCase, operation
 from memlab.measure.processor import (
     MOST,
+    PROCESSOR,
     Samples,
     Way,
     blas,
+    clock,
     limited,
     prepared,
     settled,
@@ -81,14 +83,16 @@ class BatchCurve:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Curves that were measured in turns on this machine, by processor time of one thread.
-    ``case`` is the convolution; ``lanes`` are the fp32 values of a vector of this processor."""
+    """Curves that were measured in turns on this machine, by processor time of one thread or by
+    another ``clock``. ``case`` is the convolution; ``lanes`` are the fp32 values of a vector of
+    this processor."""
 
     case: ConvolutionCase
     curves: tuple[BatchCurve, ...]
     lanes: int
     machine: Machine
     blas: tuple[str, ...]
+    clock: str = PROCESSOR
 
 
 class TimedLayer(NamedTuple):
@@ -122,7 +126,8 @@ def measure(
     batch_curves = tuple(
         _curve(name, layer.weights, times, sizes) for name, layer in layers.items()
     )
-    return Sweep(LAYER, batch_curves, _lanes(), machine(), tuple(blas.name for blas in blas()))
+    libraries = tuple(blas.name for blas in blas())
+    return Sweep(LAYER, batch_curves, _lanes(), machine(), libraries, clock())
 
 
 def curves(lines: Iterable[BenchmarkLine]) -> list[BatchCurve]:

@@ -20,10 +20,12 @@ from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.measure.processor import (
     MOST,
+    PROCESSOR,
     Progress,
     Way,
     blas,
     caches,
+    clock,
     freed_memory_kept,
     limited,
     prepared,
@@ -58,7 +60,8 @@ class ConvolutionCase(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ways to compute the forward of one layer, timed in turns on this machine.
+    """Ways to compute the forward of one layer, timed in turns on this machine: on one thread by
+    ``clock``, on several by that on the wall.
 
     ``left_out`` are the algorithms that were asked for and cannot compute it.
     """
@@ -71,6 +74,7 @@ class Comparison:
     machine: Machine
     blas: tuple[str, ...]
     caches: Mapping[str, int]
+    clock: str = PROCESSOR
 
 
 def find(source: str | Network, layer: str) -> ConvolutionCase:
@@ -114,7 +118,9 @@ def measure(
     timings = tuple(Timing(name, sizes.get(name), time) for name, time in times.items())
     left_out = tuple(name for name in chosen if name not in ops)
     libraries = tuple(blas.name for blas in blas())
-    return Comparison(case, batch, threads, timings, left_out, machine(), libraries, caches())
+    return Comparison(
+        case, batch, threads, timings, left_out, machine(), libraries, caches(), clock()
+    )
 
 
 def lines(comparison: Comparison) -> list[BenchmarkLine]:

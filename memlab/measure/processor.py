@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import get_clock_info, perf_counter, process_time
+from typing import Final
 
 from memlab import units
-from memlab.errors import IN_PAGE, InputError
+from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.cpu import thread_pools
 from memlab.kernels.cpu.thread_pools import infos as threadpool_info
@@ -25,12 +26,12 @@ from memlab.step.op import Op
 Way = Callable[[], object]
 Samples = tuple[float, ...]
 
+PROCESSOR: Final = "process_time"
+"""Name of the clock of the processor's time."""
 CLOCKS: dict[str, Callable[[], float]] = {
-    "process_time": process_time,
+    PROCESSOR: process_time,
     "perf_counter": perf_counter,
 }
-processor_time = perf_counter if IN_PAGE else process_time
-"""Clock of the processor's seconds. In a web page it stands still, so that on the wall counts."""
 LONG = 0.5
 """Seconds of a call that is an average by itself: one sample is enough."""
 LEAST, MOST, SPREAD = 5, 15, 0.04
@@ -46,8 +47,7 @@ MAPPED, TRIMMED = 65_536, 128 * 1024
 def clock() -> str:
     """Return the name of the clock: the processor's time where the system counts it finely, else
     that on the wall."""
-    is_fine = get_clock_info("process_time").resolution < 1e-5 and not IN_PAGE
-    return "process_time" if is_fine else "perf_counter"
+    return PROCESSOR if get_clock_info(PROCESSOR).resolution < 1e-5 else "perf_counter"
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def set_apart() -> Iterator[None]:
 
 def timed(
     ways: Mapping[str, Way], repeats: int, shortest: float = 0.0,
-    clock: Callable[[], float] = processor_time,
+    clock: Callable[[], float] = process_time,
 ) -> dict[str, Samples]:  # fmt: skip
     """Time one call of every way, interleaved, with ``repeats`` samples each, in seconds.
 
@@ -106,18 +106,18 @@ def settled(
 ) -> dict[str, Samples]:  # fmt: skip
     """Time ways that are compiled already, interleaved, with as few samples as are stable.
 
-    The time is the processor's on one thread, and that on the wall on several. ``progress`` shows
+    The time is that of ``clock`` on one thread, and that on the wall on several. ``progress`` shows
     a bar, or is told before each sample how many ways are settled.
     """
     tell = progress if callable(progress) else None
-    clock = processor_time if threads == 1 else perf_counter
+    read = CLOCKS[clock()] if threads == 1 else perf_counter
     samples: dict[str, Samples] = {}
     counts, limits = dict.fromkeys(ways, 1), dict.fromkeys(ways, most)
     bar = progress_bar(delay=1, disable=progress is not True, leave=False, unit=" samples")
     with set_apart(), bar:
         for name, way in ways.items():
             bar.set_description(name)
-            seconds = once(partial(_repeat, way, 1), clock=clock)
+            seconds = once(partial(_repeat, way, 1), clock=read)
             counts[name] = max(1, int(shortest / max(seconds, 1e-6)))
             samples[name] = (seconds,) if seconds >= LONG else ()
             limits[name] = 1 if seconds >= LONG else most
@@ -128,7 +128,7 @@ def settled(
                 bar.set_description(name)
                 if tell:
                     tell(name, len(ways) - len(moving), len(ways))
-                seconds = once(partial(_repeat, ways[name], counts[name]), clock=clock)
+                seconds = once(partial(_repeat, ways[name], counts[name]), clock=read)
                 samples[name] += (seconds / counts[name],)
                 bar.update()
     return samples

@@ -15,6 +15,7 @@ from memlab import strings, units
 from memlab.layers.layer import text
 from memlab.measure import convolution, timing
 from memlab.measure.convolution import RIVAL, Comparison
+from memlab.measure.processor import PROCESSOR
 from memlab.measure.timing import Machine, Timing
 from memlab.networks.graph import Network
 from memlab.pictures.draw.alternatives import LabelledBar, bars
@@ -171,9 +172,10 @@ class Algorithms(Recordable):
     def notes(self) -> list[str]:
         row = self.measured
         left_out = ", ".join(row.left_out)
+        by_processor = row.threads == 1 and row.clock == PROCESSOR
         return [
             *([strings.get("speed.left_out", names=left_out)] if left_out else []),
-            *timings.taken((timed.samples for timed in row.timings), row.threads == 1),
+            *timings.taken((timed.samples for timed in row.timings), by_processor),
             timings.where(row.machine),
             *timings.products(row.blas),
         ]

@@ -11,6 +11,7 @@ from memlab.layers.layer import text as dims
 from memlab.measure import batch_times as experiment
 from memlab.measure import recorded_figures
 from memlab.measure.batch_times import BatchCurve, Sweep
+from memlab.measure.processor import PROCESSOR
 from memlab.measure.recorded_figures import RecordedFigures
 from memlab.measure.timing import BenchmarkLine
 from memlab.pictures.draw.alternatives import NamedLine, Names, drawn, with_names_below
@@ -69,7 +70,7 @@ class BatchTimes(Recordable):
         row = self.measured
         samples = [sample for curve in row.curves for sample in curve.samples.values()]
         return [
-            *timings.taken(samples, processor=True),
+            *timings.taken(samples, row.clock == PROCESSOR),
             timings.where(row.machine),
             *timings.products(row.blas),
             *on_gpu(self.gpu),

@@ -21,7 +21,7 @@ from threading import Event
 import numpy as np
 
 from memlab import units
-from memlab.errors import InputError, shorten
+from memlab.errors import IN_PAGE, InputError, shorten
 from memlab.kernels.cpu.threads import threads_start
 from memlab.kernels.registry import Array
 from memlab.step.op import Op
@@ -156,6 +156,8 @@ def host(given: object) -> Host:
         raise InputError(f"maps wait in 'ram' or in a folder, got {shorten(given)}; try 'ram'.")
     if given == RAM:
         return Host()
+    if IN_PAGE:
+        raise InputError("a web page has no disk for maps to wait on; try 'ram'.")
     folder = Path(given)
     if not folder.is_dir():
         raise InputError(

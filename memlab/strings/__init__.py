@@ -13,6 +13,7 @@ a part speaks one language inside of ``speaking``.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 ENGLISH = "en"
+SOURCE, READ = "po", "json"
+"""Ends of the file that a translator writes, and of one that Babel has read, for a web page."""
 WORDS = 3
 """A text of at most so many words may need another translation elsewhere: its key is its
 context."""
@@ -90,11 +93,8 @@ def chosen() -> str:
 @cache
 def languages() -> list[str]:
     """Return ``"en"`` and the languages that have a file of translations."""
-    languages = [file.name for file in FOLDER.iterdir()]
-    return [
-        ENGLISH,
-        *sorted(name.removesuffix(".po") for name in languages if name.endswith(".po")),
-    ]
+    files = (file.name.rpartition(".") for file in FOLDER.iterdir())
+    return [ENGLISH, *sorted({name for name, _dot, end in files if end in (SOURCE, READ)})]
 
 
 @cache
@@ -150,12 +150,21 @@ def messages(name: str) -> dict[tuple[str, str], str]:
     English text.
 
     Raises:
-        ModuleNotFoundError: Babel is not installed.
+        ModuleNotFoundError: Babel is not installed, and they were not read before.
     """
+    if (read := FOLDER / f"{name}.{READ}").exists():
+        rows = json.loads(read.read_text(encoding="utf-8"))
+        return {(place, text): translated for place, text, translated in rows}
     from babel.messages.pofile import read_po
 
-    with (FOLDER / f"{name}.po").open("rb") as file:
+    with (FOLDER / f"{name}.{SOURCE}").open("rb") as file:
         return translations(read_po(file))
+
+
+def as_read(name: str) -> str:
+    """Return the translations of a language as JSON, which is read where Babel is not installed."""
+    rows = [[place, text, translated] for (place, text), translated in messages(name).items()]
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 
 
 def translations(catalog: Catalog) -> dict[tuple[str, str], str]:

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from tests import conformance
+from tests.web.test_runs import environment as with_kernels
 from web.node import run_code
 
 pytestmark = pytest.mark.measures
@@ -18,14 +19,41 @@ import json, sys
 from tests.conformance import shown
 print(json.dumps(shown(json.loads(sys.argv[1]))))
 """
+FULL = os.environ.get("MEMLAB_WEB") == "full"
 PART = 10
 """Of so many outputs one is drawn where time is short."""
+
+
+TRUTHS = """
+import json, sys
+from tests.conformance import truths
+print(json.dumps(truths(json.loads(sys.argv[1]))))
+"""
+ELSEWHERE = ("card 04.left", "card 06.dark")
+"""Their truths need a GPU's simulator, or digits that a page loads beside the project."""
+QUICK = ("card 01.peak", "card 01.gradients", "card 08.fault", "card 02.output",
+         "exercise 01.my_step")  # fmt: skip
+"""Cards and exercises that run steps of few bytes."""
+IN_TURN = """
+import os, memlab
+net = memlab.network("small", image=(3, 12, 12)).conv(8, 3, pad=1).relu().conv(8, 3)
+step = memlab.training_step(net.relu().flatten().linear(10).cross_entropy())
+print(memlab.run(memlab.offload(step, "all"), 4))
+memlab.images("/tmp/images", 8, (3, 12, 12))
+print(memlab.feed(step, "/tmp/images", batch=4))
+print(memlab.doctor())
+for ask in (lambda: memlab.run(step, 2, device="cuda"), lambda: memlab.run(step, 2, host="/tmp")):
+    try:
+        ask()
+    except memlab.InputError as error:
+        print(error)
+"""
 
 
 def outputs() -> list[str]:
     """Names of the outputs that need no kernel: a tenth, or all under ``MEMLAB_WEB=full``."""
     names = [name for name in conformance.cases() if name not in conformance.MEASURED]
-    if os.environ.get("MEMLAB_WEB") == "full":
+    if FULL:
         return names
     return Random("conformance").sample(names, len(names) // PART)
 
@@ -37,3 +65,29 @@ def test_outputs_are_the_same_byte_for_byte(monkeypatch: pytest.MonkeyPatch) -> 
     found = json.loads(run_code(CODE, arguments=[json.dumps(names)], seconds=900))
     assert [name for name in names if found[name] != wanted[name]] == []
     assert len(names) >= 79
+
+
+def test_cards_and_exercises_that_run_steps_find_the_same_truths() -> None:
+    names = [name for name in conformance.asked() if name not in ELSEWHERE] if FULL else [*QUICK]
+    printed = run_code(
+        TRUTHS, arguments=[json.dumps(names)], environment=with_kernels(), seconds=900
+    )
+    found, wanted = json.loads(printed.splitlines()[-1]), conformance.truths(names)
+    assert [name for name in names if found[name] != wanted[name]] == []
+
+
+def test_what_a_page_lacks_is_said_in_one_sentence() -> None:
+    lines = run_code(IN_TURN, environment=with_kernels()).splitlines()
+    assert [line for line in lines if line.startswith("residual")] == [
+        "residual                   0 B  over 19 operations: before, inside, after",
+        "residual  0 B",
+    ]
+    assert [line for line in lines if line.startswith("threads")] == [
+        "threads   no thread can start here: copies and parts of kernels ran in turn",
+        "threads   no thread can start here: images are read and trained with in turn",
+    ]
+    assert lines[-3].startswith("ready · memlab in this web page, Python 3.")
+    assert lines[-2:] == [
+        "a kernel for a GPU needs numba, which no web page has; do it in the lab on a computer.",
+        "a web page has no disk for maps to wait on; try 'ram'.",
+    ]

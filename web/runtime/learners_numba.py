@@ -7,6 +7,7 @@ compiled beforehand and never come here. memlab itself does not find this module
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -19,12 +20,30 @@ ABSENT = "{name} needs numba, which no web page has; do it in the lab on a compu
 
 
 def numba_of_a_page() -> ModuleType:
-    """Return the module that ``import numba`` gives in a cell."""
-    module = ModuleType("numba", __doc__)
-    module.__spec__ = None
-    module.__getattr__ = _absent("numba")  # type: ignore[method-assign]  # of this module alone
-    vars(module).update(njit=njit, jit=njit, prange=range, cuda=_names("numba.cuda"))
+    """Return the module that ``import numba`` gives in a cell. Kernels for a GPU can be written and
+    read; a call of one says that it is not there."""
+    module, cuda, config = _names("numba"), _names("numba.cuda"), ModuleType("numba.config")
+    module.__path__ = []  # `import numba.cuda` looks for it
+    vars(module).update(njit=njit, jit=njit, prange=range, cuda=cuda, config=config)
+    vars(config).update(ENABLE_CUDASIM=False)
+    vars(cuda).update(jit=GpuKernel, is_available=lambda: False)
+    sys.modules.setdefault("numba.cuda", cuda)
     return module
+
+
+class GpuKernel:
+    """Kernel for a GPU, which a page cannot start."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.py_func = args[0] if args and callable(args[0]) else None
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if self.py_func is None:  # it was made with options, and is a decorator
+            return GpuKernel(*args)
+        return _absent("numba.cuda")("jit")
+
+    def __getitem__(self, shape: object) -> GpuKernel:
+        return self
 
 
 def njit(*args: Any, **options: Any) -> Any:

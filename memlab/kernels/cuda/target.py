@@ -14,14 +14,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import numba
-
-from memlab.errors import InputError
+from memlab.errors import IN_PAGE, AbsentInPageError, InputError, library
 
 SWITCH = "NUMBA_ENABLE_CUDASIM"
 """Environment variable by which a user decides: 1 for the simulator, 0 for the real package."""
 EXTRAS = "try pip install 'memlab[cuda13]', or 'memlab[cuda12]' for an older driver"
-CONFIG: Any = numba.config
+CONFIG: Any = library("numba", "a kernel for a GPU").config
 MAJOR, MINOR = 75, 76
 """Numbers of the driver's attributes for the two parts of a compute capability."""
 
@@ -44,8 +42,13 @@ def target() -> CudaTarget:
 
     Raises:
         InputError: Numba cannot use the GPU that is there, or it was told to use a GPU and there is
-            none.
+            none; or this is a web page.
     """
+    if IN_PAGE:
+        raise AbsentInPageError(
+            "a GPU and its simulator need numba, which no web page has; do it in the lab on a "
+            "computer."
+        )
     if simulated():
         return SIMULATOR
     device = gpu()

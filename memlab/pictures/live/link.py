@@ -44,8 +44,8 @@ def query_of(view: Linked) -> str:
 
     >>> import memlab
     >>> from memlab.pictures.live import link
-    >>> link.query_of(memlab.views.memory("resnet50", batch=64))
-    'network=resnet50&batch=64'
+    >>> link.query_of(memlab.views.length("gpt2", length=512))
+    'network=gpt2&batch=8&length=512'
     """
     from urllib.parse import quote, urlencode  # late: few views are linked to
 

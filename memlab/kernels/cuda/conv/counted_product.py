@@ -9,14 +9,16 @@ often it loads each value of the right matrix.
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import cuda
 
 from memlab.errors import divisor, whole_number
-from memlab.kernels.cuda.compile import Function, launch
 from memlab.kernels.registry import Array
+
+if TYPE_CHECKING:
+    from memlab.kernels.cuda.compile import Function
 
 MOST = 32
 """Largest side of a tile: CUDA allows 32·32 threads in a block."""
@@ -62,6 +64,8 @@ def loads(size: int, tile: int) -> int:
     Raises:
         InputError: the tile does not divide the size, or has more than 32 x 32 values.
     """
+    from memlab.kernels.cuda.compile import launch  # late: the code is read where it cannot run
+
     size = whole_number("size", size, 1)
     tile = divisor("tile", tile, "size", size, MOST)
     a, b = np.random.default_rng(0).random((2, size, size), np.float32)

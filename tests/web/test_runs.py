@@ -1,0 +1,62 @@
+"""Steps run in a page: every byte as planned from the first run on, and what they compute."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.web import runs
+from web.node import RECORDED, run_code
+from web.wasm import build
+
+pytestmark = pytest.mark.measures
+
+FULL = os.environ.get("MEMLAB_WEB") == "full"
+FEW = {
+    "linear1": ["linear1/sgd//1", "linear1/adam//32"],
+    "mnist_cnn": ["mnist_cnn/adam//2", "mnist_cnn/sgd/offload/2"],
+    "resnet": ["resnet/sgd/fp64/2", "resnet/adam/recompute/2", "resnet/sgd/mixed bf16/2"],
+    "gpt": ["gpt/adam//3", "gpt/sgd/fp64/2", "gpt/sgd/chunks/2"],
+}
+"""Runs of one session each, the first of which meets everything for the first time."""
+CODE = "import sys, runpy; runpy.run_module('tests.web.runs', run_name='__main__')"
+
+
+def environment() -> dict[str, str]:
+    """Environment of a Python in a page with kernels."""
+    library = build.ready().relative_to(build.ROOT)
+    return {**RECORDED, "MEMLAB_KERNELS": f"/project/{library}"}
+
+
+def sessions() -> list[list[str]]:
+    """The runs of each session: of each network, or few in one session."""
+    if not FULL:
+        return [[*chain.from_iterable(FEW.values())]]
+    return [[name for name in runs.names() if name.startswith(f"{each}/")] for each in FEW]
+
+
+@pytest.mark.parametrize("names", sessions(), ids=lambda names: names[0].partition("/")[0])
+def test_runs_are_as_planned_and_compute_the_same(names: list[str]) -> None:
+    printed = run_code(CODE, arguments=names, environment=environment(), seconds=900)
+    found = json.loads(printed.splitlines()[-1])
+    assert [name for name in names if found[name]["residual"]] == []
+    for name, wanted in runs.all_of(names).items():
+        assert found[name]["peaks"] == wanted["peaks"], name
+        assert found[name]["inside"] == wanted["inside"], name
+        _check_values(name, found[name], wanted)
+
+
+def _check_values(name: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Compare loss and gradients, as exactly as another order of additions allows."""
+    if any(technique in name for technique in runs.ROUNDED):
+        return
+    near = 1e-9 if runs.FP64 in name else 1e-3
+    assert abs(found["loss"] - wanted["loss"]) <= near * abs(wanted["loss"]), name
+    for key, values in wanted["gradients"].items():
+        off = np.linalg.norm(np.subtract(found["gradients"][key], values))
+        assert off <= near * np.linalg.norm(values) + 1e-12, f"{name} {key}"
