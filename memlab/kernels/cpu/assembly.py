@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from memlab.errors import InputError
+from memlab.errors import AbsentInPageError
 from memlab.free_memory import compiler
 from memlab.kernels.numba_private_api import OPTIONS
 
@@ -60,10 +60,10 @@ def assembly(function: Any) -> str:
     compiled again, because a function that was loaded from Numba's cache on disk has no assembly.
 
     Raises:
-        InputError: nothing is compiled here.
+        AbsentInPageError: nothing is compiled here.
     """
     if not compiler():
-        raise InputError(
+        raise AbsentInPageError(
             "kernels that were compiled beforehand have no machine code here; try it on a computer."
         )
     import numba

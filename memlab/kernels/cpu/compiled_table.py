@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from memlab.errors import InputError, shorten
+from memlab.errors import AbsentInPageError, InputError, shorten
 from memlab.free_memory import compiled_beforehand
 
 WORDS = 256
@@ -100,12 +100,16 @@ class TableKernel:
         return code.result(iter(code.results.unpack_from(_words)))
 
     def _find(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> Code:
-        """Look up the code for arguments, and keep it."""
+        """Look up the code for arguments, and keep it.
+
+        Raises:
+            AbsentInPageError: there is none for their types.
+        """
         given = described(args)
         functions = table().functions.get(self.name, {})
         known = taking(functions, given)
         if known is None:
-            raise InputError(
+            raise AbsentInPageError(
                 f"no code was compiled beforehand for the kernel "
                 f"{self.name.removeprefix('memlab.kernels.')} with {given}; what it belongs to "
                 "runs on a computer, where memlab compiles what it needs."
