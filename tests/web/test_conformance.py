@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from random import Random
 
 import pytest
 
@@ -20,8 +19,6 @@ from tests.conformance import shown
 print(json.dumps(shown(json.loads(sys.argv[1]))))
 """
 FULL = os.environ.get("MEMLAB_WEB") == "full"
-PART = 10
-"""Of so many outputs one is drawn where time is short."""
 
 
 TRUTHS = """
@@ -50,17 +47,9 @@ for ask in (lambda: memlab.run(step, 2, device="cuda"), lambda: memlab.run(step,
 """
 
 
-def outputs() -> list[str]:
-    """Names of the outputs that need no kernel: a tenth, or all under ``MEMLAB_WEB=full``."""
-    names = [name for name in conformance.cases() if name not in conformance.MEASURED]
-    if FULL:
-        return names
-    return Random("conformance").sample(names, len(names) // PART)
-
-
 def test_outputs_are_the_same_byte_for_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMLAB_MACHINE", "recorded")
-    names = outputs()
+    names = conformance.drawn(FULL)
     wanted = conformance.shown(names)
     found = json.loads(run_code(CODE, arguments=[json.dumps(names)], seconds=900))
     assert [name for name in names if found[name] != wanted[name]] == []

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.measures
 FULL = os.environ.get("MEMLAB_WEB") == "full"
 FEW = {
     "linear1": ["linear1/sgd//1", "linear1/adam//32"],
-    "mnist_cnn": ["mnist_cnn/adam//2", "mnist_cnn/sgd/offload/2"],
+    "mnist_cnn": ["mnist_cnn/sgd/offload/2"],
     "resnet": ["resnet/sgd/fp64/2", "resnet/adam/recompute/2", "resnet/sgd/mixed bf16/2"],
     "gpt": ["gpt/adam//3", "gpt/sgd/fp64/2", "gpt/sgd/chunks/2"],
 }

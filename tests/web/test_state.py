@@ -4,16 +4,19 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
+from html import unescape
 from urllib.parse import urlsplit
 
 import pytest
 
+from memlab import views
 from memlab.lesson import progress
+from memlab.pictures.live import link
+from tests.web import live_page
 from tests.web.conftest import WHOLE
-from web import live
-from web.site import build, playground, serve
+from web.runtime import notebook
+from web.site import build, playground
 from web.site.places import places
 
 pytestmark = pytest.mark.measures
@@ -35,19 +38,15 @@ NO_WORKER = "window.Worker = class { constructor() { throw new Error('worker-src
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The address and the folder of a site of two live pages."""
-    folder = tmp_path_factory.mktemp("live_site")
-    known = places(None, False, build.OWN)
-    for page in (playground.page(), build.notebook_page(f"{LESSON}.ipynb", known)):
-        build.write(page, known, folder)
-    build.copy(folder)
+def site(tmp_path_factory, still_site):
+    """The address and the folder of a site; with Python, of two pages."""
+    folder = still_site
     if WHOLE:
-        live.assemble(folder / "live")
-    with serve.server(folder, 0) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}/", folder
-        running.shutdown()
+        folder = tmp_path_factory.mktemp("live_site")
+        live_page.site_of(folder, LESSON.partition("/")[2])
+        build.write(playground.page(), places(None, False, build.OWN), folder)
+    with live_page.served(folder) as address:
+        yield address, folder
 
 
 @contextmanager
@@ -99,6 +98,7 @@ def test_without_python_pictures_and_a_sentence_stay(browser, site, script, why)
         said = sentence(page)
         assert why in said
         assert "Reload the page" in said
+        assert page.get_by_text("this is the stored one").is_visible()  # not that of the link
         assert page.locator(".output svg").is_visible()
 
 
@@ -180,6 +180,7 @@ def test_a_link_opens_the_same_picture_in_another_profile(browser, site, finding
     with profile(browser, site, color_scheme="dark") as context:
         other = opened(context, link)
         assert drawn(other, state) == own
+        assert other.locator("main .note").count() == 0
         assert other.get_by_label("In place").is_checked()
         assert findings(other, "html") == []
         other.get_by_role("link", name="VGG-16 with Adam").click()
@@ -207,6 +208,15 @@ def test_a_link_leads_to_the_view_of_a_cell(browser, site):
         page.get_by_text("The link leads to a cell").wait_for()
 
 
+def test_the_playground_links_to_states_of_its_view():
+    names, addresses = zip(*playground.examples(), strict=True)
+    assert len(set(addresses)) == len(names) == len(playground.EXAMPLES)
+    for address in addresses:
+        view = views.playground()
+        assert link.follow(view, unescape(address).partition("?")[2]) == []
+        assert link.query_of(view) == unescape(address).partition("?")[2]
+
+
 # -- progress --------------------------------------------------------------------------------------
 
 
@@ -226,6 +236,22 @@ def kept(page, cards):
     return page.evaluate("localStorage['memlab.progress.json']")
 
 
+def test_python_in_a_page_merges_a_file_or_says_why_not(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setenv("MEMLAB_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(notebook, "post", lambda kind, **content: told.append((kind, content)))
+    other = {"at": "2026-01-01T10:00:00+00:00", "guess": "1", "right": True}
+    record = {"schema": progress.SCHEMA, "seed": 3, "cards": {"02.a": [other]}, "exercises": {}}
+    session = notebook.Session()
+    progress.answered("02.a", "2", True)
+    session.take_progress(json.dumps(record), "other.json")
+    session.take_progress("{", "wrong.json")
+    (kind, content), (refused, why) = told
+    assert (kind, content["taken"], refused) == ("progress_json", "other.json", "refused")
+    assert [turn["guess"] for turn in json.loads(content["text"])["cards"]["02.a"]] == ["1", "2"]
+    assert why["why"] == "wrong.json was not added, because the file is not JSON."
+
+
 @slow
 def test_progress_survives_a_reload_and_is_what_memlab_reads(browser, site, findings, tmp_path):
     with profile(browser, site) as context:
@@ -235,8 +261,12 @@ def test_progress_survives_a_reload_and_is_what_memlab_reads(browser, site, find
         page.reload()
         page.locator(".memlab-card").first.wait_for()
         assert kept(page, 1) == text
-        page.locator("summary", has_text="Progress").press("Enter")
+        menu = page.locator("summary", has_text="Progress")
+        menu.press("Enter")
         assert findings(page, "header") == []
+        page.get_by_role("button", name="Save progress.json").press("Escape")
+        assert not page.locator(".kept .sheet").is_visible()
+        menu.press("Enter")
         with page.expect_download() as download:
             page.get_by_role("button", name="Save progress.json").click()
         file = tmp_path / "progress.json"

@@ -10,6 +10,8 @@ const FORM = /^#([a-z_]+)(?:\.([\w]+))?(?:\.(\d+))?\?(.*)$/;
 
 export function links({ kernel, models, cells, runTo, say }) {
   let wanted = null;  // the view of a link that is not there yet
+  const note = Object.assign(document.createElement("p"), { className: "note" });
+  note.setAttribute("role", "status");
 
   const number = ({ name }) => name.split("-").at(-1);
   const viewOf = (model) => model?.get("now_")?.layout?.view;
@@ -40,6 +42,7 @@ export function links({ kernel, models, cells, runTo, say }) {
       model.send({ events: [{ name: "open_link", value: wanted.query }] });
       section.querySelector(`[data-model="${model.name}"]`).scrollIntoView({ block: "start" });
       wanted = null;
+      note.remove();
       return true;
     }
     return !wanted;
@@ -48,18 +51,28 @@ export function links({ kernel, models, cells, runTo, say }) {
   async function open() {
     const [, view, cell, at = "1", query] = location.hash.match(FORM) ?? [];
     wanted = null;
+    note.remove();
     if (!view) return;
     const these = cells.filter((each) => !cell || number(each) === cell);
     wanted = { view, at: at - 1, query, cells: these };
     if (cell) these[0]?.section.scrollIntoView({ block: "start" });
+    if (cell || these.length === 1) these[0]?.section.before(note);
+    told();
     const mine = wanted;
     for (const each of these) {
       await runTo(each.index);
       await each.pending;
       if (wanted !== mine || settle()) return;
     }
+    note.remove();
     say(words(these.length ? "link_waits" : "link_lost"));
   }
+
+  function told() {  // what stands there until the picture of the link does
+    const now = words(kernel.failed ? "link_stored" : "link_comes");
+    if (note.textContent !== now) note.textContent = now;
+  }
+  kernel.on("state", told);
 
   for (const kind of ["output", "update"]) kernel.on(kind, () => wanted && settle());
   window.addEventListener("hashchange", open);

@@ -1,7 +1,7 @@
 // What a live page says, by language.
 
 const english = {
-  run: "Run", run_all: "Run all", stop: "Stop", code: "Code of cell {cell}",
+  run: "Run", run_all: "Run all", stop: "Stop", code: "Code of cell {cell}; Tab indents, Escape leaves",
   loads: "Python loads: {total} MB", starts: "Python starts",
   ready: "Python is ready", runs: "Runs", stopped: "Stopped. Python starts again; what you answered is kept.",
   details: "Where it happened", restarted: "Stopped; press Run to try again.",
@@ -14,6 +14,8 @@ const english = {
   old: "this browser is too old.",
   try_reload: "Reload the page, try another browser, or install memlab on a computer.",
   try_server: "Open the site from a web address, or start the small server that lies beside it.",
+  link_comes: "The picture of the link appears here when Python is ready.",
+  link_stored: "The link asks for another picture, which needs Python; this is the stored one.",
   link_lost: "The link leads to a cell that this page does not have.",
   link_waits: "The link leads to a picture that is not there yet; answer the question above it first.",
   edited: "You have changed this cell.", reset: "Reset this cell",
@@ -26,7 +28,7 @@ const english = {
 };
 
 const chinese = {
-  run: "运行", run_all: "全部运行", stop: "停止", code: "单元格 {cell} 的代码",
+  run: "运行", run_all: "全部运行", stop: "停止", code: "单元格 {cell} 的代码；Tab 缩进，Esc 离开",
   loads: "正在加载 Python：{total} MB", starts: "Python 正在启动",
   ready: "Python 已就绪", runs: "正在运行", stopped: "已停止。Python 正在重新启动；你的回答会保留。",
   details: "出错的位置", restarted: "已停止；按“运行”重试。",
@@ -39,6 +41,8 @@ const chinese = {
   old: "这个浏览器太旧。",
   try_reload: "请重新加载本页，换一个浏览器，或在电脑上安装 memlab。",
   try_server: "请通过网址打开本站，或启动它旁边的小型服务器。",
+  link_comes: "Python 就绪后，这里会显示链接所指的图。",
+  link_stored: "链接所指的图需要 Python；这里是预先保存的图。",
   link_lost: "链接指向的单元格不在本页中。",
   link_waits: "链接指向的图还没有出现；请先回答它上面的问题。",
   edited: "你已修改这个单元格。", reset: "恢复这个单元格",
