@@ -2,17 +2,20 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from memlab.pictures.draw import scale, theme
+from memlab.pictures.draw.alternatives import NamedLine, Names, drawn, with_names_below
 from memlab.pictures.draw.chart import Axis, Chart
 from memlab.pictures.draw.label_board import spread_heights
 from memlab.pictures.draw.labels import ChartText, Label
 from memlab.pictures.draw.marks import Area, Fact, Line, Points, Rect, Rule, Stairs
 from memlab.pictures.draw.page import Page
+from memlab.pictures.draw.svg import NARROWEST
 from memlab.pictures.draw.table import Key, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.text import flow_lines, plain, width, wrap
 from memlab.step.tensor import Role
@@ -174,6 +177,31 @@ def test_a_page_fits_its_width(wide: int) -> None:
     svg = page.svg()
     assert svg.collisions() == []
     assert svg.outside() == []
+
+
+def test_on_a_phone_the_cells_of_a_row_without_room_stand_below_each_other() -> None:
+    heads, row = ["operation", "planned", "measured"], ["backward of conv2, its weights"]
+    table = Table(heads, [[*row, "102,760,448 B of 1 step", "102,760,448 B of 1 step"]])
+    wide, narrow = (Page("t", [table], width).svg() for width in (500, NARROWEST))
+    assert len({label.box.bottom for label in wide.labels}) == 3
+    assert [label.content for label in narrow.labels][-2:] == [
+        "measured",
+        "102,760,448 B of 1 step",
+    ]
+    assert narrow.outside() == []
+    assert narrow.collisions() == []
+
+
+def test_on_a_phone_blocks_and_names_stand_below_each_other() -> None:
+    line = NamedLine(["a name that is long"], [(0, 0), (1, 1)], [Fact("f")], (1, 1))
+    chart = Chart(scale.Scale(0, 1), scale.Scale(0, 1), [*drawn([line]), Names([line], 30, 34)], 90,
+                  right=250)  # fmt: skip
+    page = Page("t", [SideBySide([(with_names_below(chart), 1), (Paragraphs("beside"), 1)])])
+    name, beside = replace(page, width=NARROWEST).svg().labels[-2:]
+    assert (name.content, beside.content) == (line.name[0], "beside")
+    assert name.box.bottom < beside.box.top
+    (_, frame), *_ = replace(page, width=NARROWEST).svg().charts[-1:]
+    assert frame.right > NARROWEST - 20
 
 
 def test_a_figure_has_the_chart_as_axes_in_its_own_values() -> None:

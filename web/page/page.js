@@ -11,6 +11,8 @@ import { Outputs } from "./outputs.js";
 import { Models } from "./widgets.js";
 import { words } from "./words.js";
 
+const ROOM = [[/lesson\.predict\(/, 92, 56], [/lesson\.(recall|change)\(/, 12, 0], [/\.show\(\)/, 68, 16]];
+const VIEW = [/./, 44, 130];  // pixels that controls take beside what is stored: on a screen, on a phone
 const { root = "", lesson = "" } = document.body.dataset;
 const { lang } = document.documentElement;
 const room = document.querySelector("main .cell")?.clientWidth ?? 0;
@@ -41,7 +43,13 @@ function PageCell(section, index) {
     leave: () => cell.button.focus(),
   });
   this.stored = this.editor.code;
+  reserve(place, this.stored);
   section.querySelector(".editor").append(this.button);
+}
+
+function reserve(place, code) {  // the height that its widget will have, so that no text moves later
+  const [, wide, narrow] = ROOM.find(([shows]) => shows.test(code)) ?? (place.querySelector("figure") ? VIEW : []);
+  if (wide) place.style.minHeight = `${place.offsetHeight + (innerWidth < 600 ? narrow : wide)}px`;
 }
 
 function next(cell) { cells[cell.index + 1]?.editor.field.focus(); }
@@ -156,7 +164,10 @@ function fail(error) {  // pictures and texts stay
   say(words("no_start", { why, try: words("try_reload") }));
   status.classList.add("failed");
   all.disabled = true;
-  for (const cell of cells) cell.button.disabled = true;
+  for (const cell of cells) {
+    cell.button.disabled = true;
+    cell.outputs.place.style.minHeight = "";
+  }
 }
 
 // -- beginning ----------------------------------------------------------------------------------------

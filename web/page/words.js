@@ -1,7 +1,7 @@
 // What a live page says, by language.
 
 const english = {
-  run: "Run", run_all: "Run all", stop: "Stop", code: "Code of cell {cell}",
+  run: "Run", run_all: "Run all", stop: "Stop", code: "Code of cell {cell}; Tab indents, Escape leaves",
   loads: "Python loads: {total} MB", starts: "Python starts",
   ready: "Python is ready", runs: "Runs", stopped: "Stopped. Python starts again; what you answered is kept.",
   details: "Where it happened", restarted: "Stopped; press Run to try again.",
@@ -28,7 +28,7 @@ const english = {
 };
 
 const chinese = {
-  run: "运行", run_all: "全部运行", stop: "停止", code: "单元格 {cell} 的代码",
+  run: "运行", run_all: "全部运行", stop: "停止", code: "单元格 {cell} 的代码；Tab 缩进，Esc 离开",
   loads: "正在加载 Python：{total} MB", starts: "Python 正在启动",
   ready: "Python 已就绪", runs: "正在运行", stopped: "已停止。Python 正在重新启动；你的回答会保留。",
   details: "出错的位置", restarted: "已停止；按“运行”重试。",

@@ -90,7 +90,9 @@ class Session:
             fine = True
         except BaseException as error:  # also SystemExit: the worker goes on
             self.flush()
-            shell.show(recorded(error) or error_output(error))
+            stays = recorded(error)
+            shell.show(stays or error_output(error))
+            fine = stays is not None
         self.flush()
         self._tell_progress()
         seconds = time.monotonic() - begun

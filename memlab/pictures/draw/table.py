@@ -21,8 +21,9 @@ LINES = {11: 16, 12: 17, 13: 18, 14: 19, 16: 22, 20: 27}
 """Pixels from one baseline to the next, by the size of the type."""
 ROW, APART, SWATCH = 17, 24, 20
 """Pixels of a table: from row to row, between columns, and for a swatch."""
-NEAR, LAST, FIRST = 10, 90, 30
-"""Pixels of a table without room: between columns, least widths of the last and first column."""
+NEAR, LAST, FIRST, NAME = 10, 90, 30, 100
+"""Pixels of a table without room: between columns, least widths of the last and first column, and
+the width of a first column on a phone from which a name is shortened."""
 
 
 T = TypeVar("T")
@@ -164,7 +165,7 @@ class Table(PageBlock):
         y = self._title(svg, x, y, width)
         inset = SWATCH if self.looks else 0
         spans = self._spans(width - inset)
-        if spans and (spans[-1][1] > width - inset or self._has_long_word(spans[-1])):
+        if spans and (spans[-1][1] > width - inset or self._cut_short(svg, spans)):
             return self._stacked(svg, x, y, width)
         if any(self.heads):
             y = self._cells(svg, x + inset, y + ROW, self.heads, spans, size=11, dim=True)
@@ -261,6 +262,14 @@ class Table(PageBlock):
                 at, anchor = (right, "end") if flush else (left, "start")
                 svg.text(x + at, y + ROW * number, line, size, anchor, bold=heavy, dim=dim)
         return y + ROW * (most - 1)
+
+    def _cut_short(self, svg: Svg, spans: list[Span]) -> bool:
+        """True if a word of the last column is longer than its line or, on a phone, little is left
+        of the names in the first column."""
+        left, right = spans[0]
+        names = max(widths[0] for widths in self._widths())
+        short = svg.width < PHONE and right - left < min(names - 0.1, NAME)
+        return short or self._has_long_word(spans[-1])
 
     def _has_long_word(self, span: Span) -> bool:
         """True if a word of the last column, which is flush left, is longer than a line there."""
