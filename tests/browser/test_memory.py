@@ -93,6 +93,7 @@ def test_the_buttons_show_what_they_promise(shown):
     page.get_by_role("button", name="Start", exact=True).click()
     settled(page, 5)
     assert state(page)[0] == "mnist_cnn"
+    assert not page.get_by_role("button", name="Copy link").count()  # a notebook has none
     page.get_by_role("button", name="Copy state").click()
     page.get_by_text("memlab.views.memory('mnist_cnn', batch=32").wait_for()
 

@@ -16,7 +16,7 @@ import llvmlite
 import numba
 from llvmlite import binding as llvm
 
-from memlab.kernels.cpu.compile import sources
+from memlab.kernels.cpu import compile as compiling
 from web.wasm import link
 from web.wasm.entries import entry
 from web.wasm.signatures import Needed
@@ -25,6 +25,7 @@ from web.wasm.target import FEATURES, TRIPLE
 types: Any = numba.types
 
 
+KERNELS = Path(compiling.__file__).parents[1]
 COMPILING = ("compile.py", "entries.py", "link.py", "target.py")
 """Files of this package that decide what code is made for a signature."""
 
@@ -67,9 +68,10 @@ def digest(asked: Sequence[tuple[str, str]]) -> str:
 @cache
 def _surroundings() -> str:
     """Digest of the sources of all kernels and of what compiles them, with its versions."""
-    own = b"".join(Path(__file__).with_name(name).read_bytes() for name in COMPILING)
-    versions = numba.__version__, llvmlite.__version__, TRIPLE, FEATURES
-    return f"{sources()} {hashlib.sha256(own).hexdigest()} {versions}"
+    kernels = sorted(file for file in KERNELS.rglob("*.py") if "cuda" not in file.parts)
+    files = [*kernels, *(Path(__file__).with_name(name) for name in COMPILING)]
+    read = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return f"{read} {numba.__version__} {llvmlite.__version__} {TRIPLE} {FEATURES}"
 
 
 def compile_jobs(made: Sequence[Job]) -> None:
