@@ -38,7 +38,7 @@ STOP = """(until) => {
   window.stops.set(at, before + 1);
   const style = getComputedStyle(at);
   const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
-  const box = at.getBoundingClientRect();
+  const box = at.getClientRects()[0];  // of a link its first line
   const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
   const seen = document.elementFromPoint((box.left + box.right) / 2, (top + bottom) / 2);
   const label = at.getAttribute("aria-label") ?? at.textContent.slice(0, 40);
