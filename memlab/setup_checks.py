@@ -85,8 +85,9 @@ class SetupReport:
         fix'``."""
         fix = f"{len(self.notes)} to look at" if self.notes else "nothing to fix"
         versions = {check.name: check.text.partition(",")[0] for check in self.checks}
+        cores = free_memory.cores()
         parts = (f"memlab {versions.get('memlab', '')}", f"Python {versions.get('Python', '')}",
-                 f"{free_memory.cores()} cores", platform.system())  # fmt: skip
+                 f"{cores} core{'s' * (cores > 1)}", platform.system())  # fmt: skip
         return f"ready · {', '.join(parts)} · {fix}"
 
     def __str__(self) -> str:
