@@ -11,7 +11,9 @@ PICTURE = "image/svg+xml"
 def wide(value):
     """The width of what a page is sent."""
     data, _ = DisplayFormatter().format(value)
-    return float(re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', data[PICTURE])[1])
+    found = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', data[PICTURE])
+    assert found is not None
+    return float(found[1])
 
 
 def test_a_picture_without_controls_is_as_wide_as_the_page_has_room(monkeypatch):
