@@ -40,7 +40,8 @@ print(memlab.run(memlab.offload(step, "all"), 4))
 memlab.images("/tmp/images", 8, (3, 12, 12))
 print(memlab.feed(step, "/tmp/images", batch=4))
 print(memlab.doctor())
-for ask in (lambda: memlab.run(step, 2, device="cuda"), lambda: memlab.run(step, 2, host="/tmp")):
+for ask in (lambda: memlab.run(step, 2, device="cuda"), lambda: memlab.run(step, 2, host="/tmp"),
+            lambda: memlab.explain(step=print, batch=(1, 2))):
     try:
         ask()
     except memlab.InputError as error:
@@ -76,8 +77,9 @@ def test_what_a_page_lacks_is_said_in_one_sentence() -> None:
         "threads   no thread can start here: copies and parts of kernels ran in turn",
         "threads   no thread can start here: images are read and trained with in turn",
     ]
-    assert lines[-3].startswith("ready · memlab in this web page, Python 3.")
-    assert lines[-2:] == [
+    assert lines[-4].startswith("ready · memlab in this web page, Python 3.")
+    assert lines[-3:] == [
         "a kernel for a GPU needs numba, which no web page has; do it in the lab on a computer.",
         "a web page has no disk for maps to wait on; try 'ram'.",
+        "a model of PyTorch needs torch, which no web page has; do it in the lab on a computer.",
     ]
