@@ -133,7 +133,7 @@ function tool(key, act) {  // a button at the head of the page
 }
 
 function say(sentence) {
-  const now = news ? `${news} ${sentence}` : sentence;
+  const now = `${news} ${sentence}`.trim();
   if (said.textContent !== now) said.textContent = now;
 }
 
@@ -148,6 +148,7 @@ kernel.on("progress", ({ stage: now, loaded, total }) => {
 kernel.on("state", (state) => {
   document.body.dataset.python = state;
   stop.hidden = state !== "runs";
+  if (state === "loads") say("");
   if (state === "ready") { news = ""; bar.hidden = true; say(words("ready")); reach(); }
   if (state === "failed") fail(kernel.failed);
 });
