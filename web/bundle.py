@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from memlab import strings
 from web.carried import CARRIED, folder
 from web.pyodide import ROOT
 
-LEFT_OUT = ("bench", "cli", "course/lecture", "course/hero", "jupyter")
-"""Folders of memlab that no page uses."""
+LEFT_OUT = {
+    "memlab": ("bench/", "cli/", "course/lecture/", "course/hero/", "jupyter/"),
+    "traitlets": ("config/", "log.py"),
+    "memlab/lessons/data": ("accuracy", "cost.json", "offload.json"),
+}
+"""Beginnings of paths that no page uses, by the folder of the archive that they lie in."""
+NEEDS_TORCH = re.compile(rb"^(?:import|from) torch\b", re.MULTILINE)
+"""Import at the top of a module that can be read only where PyTorch is."""
 ENDS = {".py", ".pyi", ".toml", ".json", ".css", ".js", ".csv", ".txt"}
 DAY = (2020, 1, 1, 0, 0, 0)
 """Date of every file, so that the same sources make the same archive."""
 
 
 def write(file: Path) -> None:
-    """Write the archive."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, content in sorted(contents()):
-            archive.writestr(zipfile.ZipInfo(name, DAY), content, zipfile.ZIP_DEFLATED, 9)
+    """Write the archive, compressed as a whole: its many small files have much in common."""
+    plain = io.BytesIO()
+    with zipfile.ZipFile(plain, "w") as archive:
+        for name, content in sorted(contents(), key=_likeness):
+            archive.writestr(zipfile.ZipInfo(name, DAY), content)
+    file.write_bytes(gzip.compress(plain.getvalue(), mtime=0))
+
+
+def _likeness(row: tuple[str, bytes]) -> tuple[str, str]:
+    """Return the order of a file, by which files of one kind come one after the other."""
+    return PurePosixPath(row[0]).suffix, row[0]
 
 
 def contents() -> Iterator[tuple[str, bytes]]:
@@ -44,9 +60,11 @@ def _files(place: Path, name: str) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a package, without its tests and what no page uses."""
     for path in sorted(place.rglob("*")):
         inside = path.relative_to(place).as_posix()
-        is_left = name == "memlab" and inside.startswith(LEFT_OUT)
-        if path.suffix in ENDS and not is_left and "tests" not in path.parts:
-            yield f"{name}/{inside}", path.read_bytes()
+        is_left = inside.startswith(LEFT_OUT.get(name, ())) or "tests" in path.parts
+        if path.suffix in ENDS and not is_left:
+            content = path.read_bytes()
+            if path.suffix != ".py" or not NEEDS_TORCH.search(content):
+                yield f"{name}/{inside}", content
 
 
 def _digits() -> bytes:

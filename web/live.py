@@ -13,6 +13,8 @@ from web.wasm.build import ready
 SIZES = "sizes.json"
 """File with the bytes of the others, by which a page tells how far loading is."""
 KERNELS = ("kernels.wasm", "kernels.json")
+ARCHIVE = "memlab.packed"
+"""Name that no server takes for a compressed file, which it would let the browser unpack."""
 
 
 def assemble(folder: Path, pair: Pair | None = None) -> None:
@@ -30,6 +32,6 @@ def assemble(folder: Path, pair: Pair | None = None) -> None:
     files = [source / name for name in (*pair.core, wheel(source, "numpy"))]
     for file in [*files, *(kernels.with_name(name) for name in KERNELS)]:
         shutil.copyfile(file, folder / file.name)
-    bundle.write(folder / "memlab.zip")
+    bundle.write(folder / ARCHIVE)
     sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
     (folder / SIZES).write_text(json.dumps(sizes, indent=1) + "\n", encoding="utf-8")

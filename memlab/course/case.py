@@ -59,7 +59,7 @@ NAMES, SIDE, EDGE = 176, 196, 78
 NARROW = 700
 TIMES, PLAIN = 12, 44
 """Pixels: from the end of the axis to the times, and that of the plain step."""
-SEEN = 4
+SEEN = 1
 """Fewest pixels of a slice whose role is named below the bars."""
 TWICE = 100
 """Most percent of added time that a bar has room for; a longer bar is torn, and its figure stands

@@ -72,13 +72,15 @@ class Truth:
 
     ``value`` is in bytes, a ratio, a count, or the name of an option. ``figures`` are the bars
     shown beside the guess; ``causes`` are the mistakes that explain wrong guesses; ``seen`` are the
-    values that the sentence of the reveal names.
+    values that the sentence of the reveal names. ``recorded`` says, in one sentence, that the bytes
+    were recorded elsewhere and why; it is empty where all was found here.
     """
 
     value: Fraction | str
     figures: tuple[RevealBar, ...] = ()
     causes: tuple[Mistake, ...] = ()
     seen: Mapping[str, object] = field(default_factory=dict)
+    recorded: str = ""
 
 
 @dataclass(frozen=True)

@@ -174,10 +174,11 @@ def corrections(turn: Attempt) -> list[str]:
 
 
 def seen(turn: Attempt) -> str:
-    """Return one sentence on the result of the plan or the run; empty where a question of an
-    instructor's own has none."""
+    """Return one sentence on the result of the plan or the run, and one more where the result was
+    recorded elsewhere; empty where a question of an instructor's own has none."""
     assert turn.truth is not None
-    return _text(turn, "seen", **turn.truth.seen)
+    told = _text(turn, "seen", **turn.truth.seen)
+    return f"{told} {turn.truth.recorded}".strip()
 
 
 def finding(turn: Attempt) -> list[str]:

@@ -167,7 +167,14 @@ def test_a_budget_is_at_least_a_byte_and_may_be_very_large() -> None:
         view.budget = 0
     view.budget = 3 * 10**15
     assert "3000 TB" in view.text()
+    assert "Bar" not in view.text()
     assert view.fits
+
+
+def test_the_parts_of_the_bar_that_can_be_seen_are_named_in_their_order() -> None:
+    small = "parameters, optimizer state, feature maps, parameter gradients, then gradient maps."
+    assert f"\nBar, from the left: {small}\n" in views.budget(2).text()
+    assert "\nBar: feature maps.\n" in views.budget(2, budget="200 GB").text()
 
 
 def test_a_better_submission_becomes_the_best_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,8 +38,8 @@ def served(folder):
 
 
 @contextmanager
-def opened(browser, address, **options):
-    """A page that asks this machine alone; `page.outside` holds what it asked others for."""
+def opened(browser, address, script="", **options):
+    """A page that asks this machine alone, in which a script runs first."""
     context = browser.new_context(viewport={"width": 1366, "height": 768}, **options)
     context.set_default_timeout(START)
     page, outside, errors = context.new_page(), [], []
@@ -51,6 +51,7 @@ def opened(browser, address, **options):
 
     here = urlsplit(address).netloc
     context.route(lambda url: urlsplit(url).netloc not in ("", here), refuse)
+    page.add_init_script(script or "0")
     page.goto(address)
     yield page
     context.close()
@@ -135,3 +136,10 @@ def reveal(page, card):
     except TimeoutError:
         return None
     return card.inner_text()
+
+
+def reveal_all(page):
+    """Take every question of a page to its answer."""
+    for card in page.locator(".memlab-card[data-state]:not([data-state=''])").all():
+        if reveal(page, card) is None:
+            raise TimeoutError(card.inner_text())

@@ -27,7 +27,8 @@ from tests.conformance import truths
 print(json.dumps(truths(json.loads(sys.argv[1]))))
 """
 ELSEWHERE = ("card 04.left", "card 06.dark")
-"""Their truths need a GPU's simulator, or digits that a page loads beside the project."""
+"""Their truths need a GPU's simulator, so that a page says what is recorded, or digits that a page
+loads beside the project."""
 QUICK = ("card 01.peak", "card 01.gradients", "card 08.fault", "card 02.output",
          "exercise 01.my_step")  # fmt: skip
 """Cards and exercises that run steps of few bytes."""

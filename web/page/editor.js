@@ -36,6 +36,7 @@ export class Editor {
     source.removeAttribute("tabindex");
     this.field.addEventListener("input", () => { this.draw(); this.changed?.(this.code); });
     this.field.addEventListener("keydown", (event) => this.key(event));
+    this.field.addEventListener("focus", (event) => { this.passed = box.contains(event.relatedTarget); });
     this.field.addEventListener("scroll", () => { source.scrollLeft = this.field.scrollLeft; });
     this.draw();
   }
@@ -53,11 +54,12 @@ export class Editor {
   }
 
   key(event) {
-    const { code, shiftKey: shift, ctrlKey, metaKey } = event;
+    const { code, key, shiftKey: shift, ctrlKey, metaKey } = event;
     const act = code === "Enter" && (shift || ctrlKey || metaKey) ? () => this.run(shift)
       : code === "Escape" ? () => this.leave()
-        : code === "Tab" && !ctrlKey ? () => this.indent(shift)
+        : code === "Tab" && !ctrlKey && !(shift && this.passed) ? () => this.indent(shift)
           : code === "Enter" ? () => this.newline() : null;
+    if (code !== "Tab" && key !== "Shift") this.passed = false;  // until then Shift+Tab, coming from the button, goes on
     if (!act || event.isComposing) return;
     event.preventDefault();
     act();

@@ -26,7 +26,7 @@
 
 const PLACE = "/home/memlab";
 const PACKAGES = ["numpy"];
-const ARCHIVE = "memlab.zip", KERNELS = ["kernels.wasm", "kernels.json"], SIZES = "sizes.json";
+const ARCHIVE = "memlab.packed", KERNELS = ["kernels.wasm", "kernels.json"], SIZES = "sizes.json";
 const EMPTY = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);  // a module of WebAssembly
 let receive = null, run = null, take = null;
 
@@ -55,6 +55,8 @@ function fail(error) { tell({ kind: "failed", why: String(error?.message ?? erro
 async function start({ live, files, environment }) {
   await WebAssembly.compile(EMPTY);  // where that is forbidden, Pyodide would wait for ever
   const { sent, bytes, end } = await load(live);
+  const archive = unpacked(sent.get(ARCHIVE));
+  archive.catch(fail);
   const { loadPyodide } = await import(`${live}pyodide.mjs`);
   const pyodide = await loadPyodide({
     indexURL: live, stdout() {}, stderr: (line) => console.warn(line),
@@ -63,7 +65,7 @@ async function start({ live, files, environment }) {
   await pyodide.loadPackage(PACKAGES, { messageCallback() {} });
   end();
   pyodide.FS.mkdirTree(PLACE);
-  pyodide.unpackArchive(await bytes(ARCHIVE), "zip", { extractDir: `${PLACE}/lib` });
+  pyodide.unpackArchive(await archive, "zip", { extractDir: `${PLACE}/lib` });
   for (const name of KERNELS.filter((file) => sent.has(file))) {
     pyodide.FS.writeFile(`${PLACE}/lib/${name}`, new Uint8Array(await bytes(name)));
   }
@@ -93,6 +95,10 @@ async function load(live) {  // asks for all files at once, where Pyodide would 
   };
   const end = follow(sizes);
   return { sent, end, bytes: async (name) => (await sent.get(name)).arrayBuffer() };
+}
+
+async function unpacked(answer) {  // a zip archive whose members are stored, compressed as a whole
+  return new Response((await answer).body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 async function fetched(address) {

@@ -103,7 +103,7 @@ def _header(page: SitePage, places: Places) -> str:
             f'</div><span id="python" role="status"></span>{_doors(page, places)}</div>'
         )
     return (
-        f'<header class="site"{english}><div class="top">'
+        f'<header class="site"><div class="top"{english}>'
         f'<a class="home" href="{page.root}index.html">memlab</a>'
         f'<nav aria-label="Site">{links}</nav></div>{tools}</header>\n'
     )

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from memlab.errors import InputError, known, real_number, true_or_false, whole_number
+from memlab.errors import (
+    IN_PAGE,
+    InputError,
+    known,
+    library,
+    real_number,
+    true_or_false,
+    whole_number,
+)
 from memlab.placement.cuda_cards import CudaCard, chosen
 from memlab.step.step import Step
 
@@ -156,7 +164,7 @@ def recording_request(
     Raises:
         InputError: PyTorch is not installed, or an option that is none.
     """
-    _installed()
+    require_torch()
     from memlab.frontends.torch.tensor_modes import RecordingRequest
 
     if autocast:
@@ -177,12 +185,14 @@ def recording_request(
     )
 
 
-def _installed() -> None:
+def require_torch() -> None:
     """Refuse to begin without PyTorch.
 
     Raises:
-        InputError: it is not installed.
+        InputError: it is not installed; in a web page, where it cannot be, an AbsentInPageError.
     """
+    if IN_PAGE:
+        library("torch", "a model of PyTorch")
     try:
         import torch  # noqa: F401 - whether it is there
     except ImportError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 
-from memlab import units
+from memlab import strings, units
 from memlab.measure.budget.board import LETTERS, BlockState, Choice, RatedChoice
 from memlab.pictures.budget.study import BudgetStudy, text_of
 from memlab.pictures.draw.chart import Axis, Chart
@@ -27,16 +27,19 @@ from memlab.pictures.draw.scale import Scale, Steady
 from memlab.pictures.draw.table import Below, Key, PageBlock, Paragraphs, SideBySide, Table
 from memlab.pictures.draw.text import plain
 from memlab.pictures.draw.theme import FREE, PAINTS, Paint
+from memlab.pictures.mountain.stack_parts import role_name
 from memlab.pictures.techniques.plane import Place, percent_ticks, staircase
 from memlab.pictures.values.number_text import round_bytes, signed_percent, three_digits, unit_of
 from memlab.step.tensor import Role
 
 NARROW = 720
 """Width of a page from which the plane stands beside the board."""
-BOARD, PLANE = 0.61, 0.39
-"""Shares of the width."""
-LEFT = 58
-"""Pixels left of the board, for the names of its rows."""
+BOARD, PLANE, APART = 0.61, 0.39, 28
+"""Shares of the width, and the pixels between the two."""
+LEFT, RIGHT = 58, 4
+"""Pixels left of the board, for the names of its rows, and right of it."""
+SEEN = 1
+"""Fewest pixels of a part of the bar that is named below it."""
 UP_PIXELS, DOWN_PIXELS = 132, 74
 """Pixels of the longest column of bytes, and of time."""
 BOX, TILE = 16, 18
@@ -67,7 +70,8 @@ def page(study: BudgetStudy, width: float, chosen: int, says: str) -> Page:
     board = BoardCharts(study, chosen)
     plane = PlaneChart(study)
     heads, *rows = study.rows()
-    left = Below([board.bar(), board.blocks(), Key(board.key(), 11)])
+    parts = Paragraphs(board.parts(_board_width(width)), 11, dim=True, left=LEFT)
+    left = Below([board.bar(), parts, board.blocks(), Key(board.key(), 11)])
     blocks: list[PageBlock] = [
         Paragraphs(study.title, 20, bold=True, gap=3),
         Paragraphs(study.sentences, 13),
@@ -81,10 +85,20 @@ def page(study: BudgetStudy, width: float, chosen: int, says: str) -> Page:
     return Page(study.title, blocks, width, says, titled=False)
 
 
+def _board_width(width: float) -> float:
+    """Return the pixels of the board on a page of a width."""
+    return width if width < NARROW else BOARD * (width - APART)
+
+
 def _beside(left: PageBlock, right: PageBlock, width: float) -> list[PageBlock]:
     if width < NARROW:
         return [left, right]
-    return [SideBySide([(left, BOARD), (right, PLANE)], apart=28, gap=4)]
+    return [SideBySide([(left, BOARD), (right, PLANE)], apart=APART, gap=4)]
+
+
+def _part_name(role: Role) -> str:
+    """Return the name of a part of the bar; labels are too few bytes to be seen."""
+    return strings.get("role.input.one") if role is Role.INPUT else role_name(role)
 
 
 def _told(marks: Iterable[Mark]) -> list[str]:
@@ -108,7 +122,6 @@ class BoardCharts:
     def bar(self) -> Chart:
         """Return the bar of the peak by role against the budget, plain dashed."""
         study = self.study
-        end = max(study.plain.peak, study.peak, study.budget)
         marks: list[Mark] = [
             Rect(0, study.budget, 0, 1, SHADE, edge=0, thick=40),
             Rect(0, study.plain.peak, 0, 1, "before", thick=24),
@@ -116,8 +129,23 @@ class BoardCharts:
             Rule(x=study.budget, look="limit", above=10, below=2),
             *self._words(),
         ]
-        return Chart(Scale(0, end), Scale(0, 1), marks, 38, left=LEFT, right=4, above=26, gap=4,
-                     told=_told(self._words()))  # fmt: skip
+        return Chart(Scale(0, self._end), Scale(0, 1), marks, 38, left=LEFT, right=RIGHT, above=26,
+                     gap=4, told=_told(self._words()))  # fmt: skip
+
+    @property
+    def _end(self) -> int:
+        """Bytes at the right end of the bar's axis."""
+        return max(self.study.plain.peak, self.study.peak, self.study.budget)
+
+    def parts(self, width: float) -> str:
+        """Return a sentence with the names of the bar's parts that can be seen on a board of a
+        width; empty if none can."""
+        least = SEEN * self._end / (width - LEFT - RIGHT)
+        roles = self.study.rated.roles
+        names = [_part_name(role) for role in PAINTS if roles.get(role, 0) >= least]
+        if len(names) < 2:
+            return "".join(text_of("part", name=name) for name in names)
+        return text_of("parts", names=", ".join(names[:-1]), last=names[-1])
 
     def _roles(self) -> Iterator[Mark]:
         """Yield marks for the bytes at the peak, one part for each role."""
@@ -176,7 +204,7 @@ class BoardCharts:
         marks += self._tiles() if self.study.submitted else ()
         marks += self._targets(low)
         x = Scale(-FREE_SIDE, self.places[-1] + 1 + FREE_SIDE)
-        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=4, above=28,
+        return Chart(x, y, marks, UP_PIXELS - low, left=LEFT, right=RIGHT, above=28,
                      told=_told([*self._names(), *self._stages()]))  # fmt: skip
 
     def _columns(self) -> Iterator[Mark]:

@@ -59,6 +59,9 @@ class OwnLoop(TorchModel):
         progress: bool = True,
         make_batch: Callable[[int], Any] | None = None,
     ) -> None:
+        from memlab.frontends.torch import require_torch
+
+        require_torch()
         from memlab.frontends.torch.any_step import StepRequest, watched
 
         self.request = StepRequest(step, batch, make_batch, card, real)
