@@ -32,6 +32,9 @@ FILE, SEED = "MEMLAB_PROGRESS", "MEMLAB_SEED"
 SCHEMA = "memlab.progress/1"
 PATIENCE = 3.0
 """Seconds to wait while another notebook writes."""
+LARGEST = 2_000_000
+"""Bytes of a file that is added: answers of all lessons are a hundredth, and a browser stores about
+5,000,000."""
 SEEDS = 10**9
 """Number of seeds: in a class of 100, two learners share one once in 200,000 classes."""
 
@@ -176,6 +179,9 @@ def add(content: str | bytes, source: Path) -> None:
         InputError: one of the two is no progress file; the own one stays as it is.
         OSError: the own one cannot be written.
     """
+    if len(content) > LARGEST:
+        size = strings.get("progress.why_size", most=f"{LARGEST:,}")
+        raise _refused(source, "not_added", size)
     other, path = parsed(content, source, "not_added"), file()
 
     def change(record: Record) -> None:
@@ -183,8 +189,11 @@ def add(content: str | bytes, source: Path) -> None:
         record.clear()
         record.update(other if both == other else both)  # the same bytes where nothing is new
 
-    if path is not None:
-        _changed_record(path, change)
+    try:
+        if path is not None:
+            _changed_record(path, change)
+    except RecursionError:  # lists in lists in lists, in an entry that nobody reads
+        raise _refused(source, "not_added", strings.get("progress.why_entries")) from None
 
 
 # -- as text ------------------------------------------------------------------------------------

@@ -202,7 +202,10 @@ def _computed(node: ast.AST, compute: Callable[[Any, Any], Any], left: Any, righ
 
 def _refused(node: ast.AST) -> InputError:
     """Return the error for what the text of a network may not have."""
-    words = shorten(ast.unparse(node).partition("\n")[0])
+    try:
+        words = shorten(ast.unparse(node).partition("\n")[0])
+    except RecursionError:  # thousands of signs in front of a number, for example
+        words = "..."
     return _at(node, _("{words} does not belong to a network; try x = x.conv(16, 3).relu().",
                        words=words))  # fmt: skip
 

@@ -88,7 +88,14 @@ def test_another_file_is_added_to_the_own_one(tmp_path, monkeypatch):
     assert [each["guess"] for each in progress.read(path)["cards"]["02.a"]] == ["theirs", "mine"]
 
 
-@pytest.mark.parametrize("content", ["", "[1]", '{"schema": "memlab.progress/9"}', "{", b"\xff"])
+DEEP = json.dumps(record())[:-1] + ', "x": ' + "[" * 980 + "]" * 980 + "}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[1]", '{"schema": "memlab.progress/9"}', "{", b"\xff", DEEP, " " * 2_000_001],
+    ids=["empty", "list", "other", "part", "bytes", "deep", "large"],
+)
 def test_a_file_that_is_no_progress_is_refused_and_the_own_one_stays(
     content, tmp_path, monkeypatch
 ):

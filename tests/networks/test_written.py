@@ -59,6 +59,7 @@ def test_a_text_that_is_no_network_is_refused_with_its_line(text: str, sentence:
     "network('a', features=4).__class__", "network('a', features=4).then(1)", "lambda: 1",
     "[x for x in range(3)]", "def f(): pass", "network(**{'name': 'a'})", "f'{1}'", "x: int = 1",
     "network('a', features=4).shape", "x, y = 1, 2", "while True: pass", "exec('1')",
+    "-" * 900 + "1",
 ])  # fmt: skip
 def test_nothing_else_is_understood(text: str) -> None:
     with pytest.raises(InputError):

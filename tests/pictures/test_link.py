@@ -130,6 +130,8 @@ def test_what_is_refused_gives_one_sentence_and_the_rest_is_kept(
 def test_a_text_that_is_no_link_is_refused() -> None:
     with pytest.raises(InputError, match="at most 20,000 characters"):
         link.follow(views.memory("linear1"), "batch=1&" * 3000)
+    with pytest.raises(InputError, match="at most 100 settings"):
+        link.follow(views.memory("linear1"), "colour=1&" * 101)
 
 
 def test_axes_are_named_where_a_new_view_has_others() -> None:

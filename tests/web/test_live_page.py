@@ -117,6 +117,26 @@ def test_on_a_phone_no_picture_is_wider_than_the_page(lesson):
 
 
 @slow
+@pytest.mark.parametrize(("code", "said"), [
+    ("import os; os._exit(1)", "Python has ended"),
+    ("number = 0\nwhile True: print(number); number += 1", "Stopped"),
+])  # fmt: skip
+def test_python_that_has_ended_is_said_and_starts_again(browser, site, code, said):
+    with live_page.opened(browser, f"{site}lessons/{ONE}.html") as page:
+        live_page.run_all(page)
+        cell = live_page.section(page, "01-linear-16")
+        cell.locator("textarea").fill(code)
+        cell.locator("textarea").press("Shift+Enter")
+        if said == "Stopped":
+            cell.get_by_text("a page shows no more").wait_for()
+            page.locator("[data-tool=stop]").click()
+        page.locator("#python", has_text=said).wait_for()
+        page.wait_for_function(live_page.IDLE)
+        page.evaluate("document.querySelector('[data-cell=\"01-linear-16\"]').dataset.count = 0")
+        assert live_page.run(page, "01-linear-16", "1 + 1").locator("pre", has_text="2").count()
+
+
+@slow
 @pytest.mark.parametrize("name", [*LIVE, *PARTLY])
 def test_all_cells_cards_and_exercises_of_a_lesson(browser, site, name):
     with live_page.opened(browser, f"{site}lessons/{name}.html") as page:

@@ -10,6 +10,7 @@ import { words } from "./words.js";
 const PROGRESS = "memlab.progress.json";
 const EDITS = `memlab.edits.${document.body.dataset.lesson}`;
 const FILE = "/home/memlab/progress.json";
+const MOST = 10_000_000;  // bytes of a file that is read; Python says which size it takes
 const LATER = 300;  // milliseconds after the last key
 
 let trouble = "";
@@ -111,7 +112,7 @@ function panel({ kernel, cells }) {  // what is kept, as a file and from one; re
     const [given] = file.files;
     file.value = "";
     if (!given) return;
-    if (kernel.ready) kernel.take(await given.text(), given.name);
+    if (kernel.ready) kernel.take(await given.slice(0, MOST).text(), given.name);
     else said(words("kept_wait"));
   };
   kernel.on("progress_json", ({ taken }) => said(taken ? words("kept_read", { file: taken }) : ""));

@@ -1,5 +1,7 @@
 // Python of a page, from its side: one worker, one cell at a time. `worker.js` lists the messages.
 
+const PATIENCE = 1000;  // milliseconds after which an answer to a widget is late
+
 export class Kernel {
   constructor({ root, environment = {} }) {
     this.root = root;
@@ -10,10 +12,13 @@ export class Kernel {
     this.failed = "";
     this.running = null;
     this.queue = [];
+    this.asked = 0;  // messages of widgets that are not answered yet
+    this.late = false;
+    this.clock = 0;
     this.listeners = new Map();
   }
 
-  on(kind, listener) {  // kind: of a message, or "state", or "gone"
+  on(kind, listener) {  // kind: of a message, or "state", "late" or "gone"
     this.listeners.set(kind, [...(this.listeners.get(kind) ?? []), listener]);
   }
 
@@ -43,7 +48,9 @@ export class Kernel {
     const { kind } = message;
     if (kind === "ready") { this.ready = true; this.tell("state", "ready"); this.next(); }
     if (kind === "failed") this.fail(message.why);
+    if (kind === "answered") this.wait(this.asked - 1);
     this.tell(kind, message);
+    if (kind === "died") this.restart();
     if (kind === "done") {
       const { resolve } = this.running;
       this.running = null;
@@ -77,18 +84,28 @@ export class Kernel {
 
   send(model, message) {  // what a widget sends goes before the next cell
     if (!this.ready) throw new Error("Python is not there");
+    this.wait(this.asked + 1);
     this.worker.postMessage({ kind: "widget", model, message });
+  }
+
+  wait(asked) {  // tells when an answer is late, and when it has come
+    this.asked = asked;
+    clearTimeout(this.clock);
+    const tell = (late) => { this.late = late; this.tell("late"); };
+    if (asked) this.clock = setTimeout(tell, PATIENCE, true);
+    else if (this.late) tell(false);
   }
 
   take(text, name = "") {  // another file of progress, which Python merges with its own
     this.worker.postMessage({ kind: "progress", text, name });
   }
 
-  stop() {  // ends the worker; another one starts
+  restart() {  // ends the worker; another one starts
     const waiting = [this.running, ...this.queue].filter(Boolean);
     this.stopWorker();
     this.queue = [];
     this.running = null;
+    this.wait(0);
     this.tell("gone");
     for (const { resolve } of waiting) resolve(null);
     this.start();

@@ -119,7 +119,8 @@ const bar = make("progress", { max: 1, value: 0, hidden: true });
 const said = make("span");
 bar.setAttribute("aria-hidden", "true");
 status.replaceChildren(said, " ", bar);
-const stop = tool("stop", () => { kernel.stop(); say(words("stopped")); });
+let news = "";  // stays in front of what is said until Python is ready again
+const stop = tool("stop", () => { news = words("stopped"); kernel.restart(); });
 const all = tool("run_all", () => { for (const cell of cells) cell.held = false; runTo(cells.length - 1); });
 stop.hidden = true;
 
@@ -132,7 +133,8 @@ function tool(key, act) {  // a button at the head of the page
 }
 
 function say(sentence) {
-  if (said.textContent !== sentence) said.textContent = sentence;
+  const now = `${news} ${sentence}`.trim();
+  if (said.textContent !== now) said.textContent = now;
 }
 
 const MB = 1e6;
@@ -146,13 +148,20 @@ kernel.on("progress", ({ stage: now, loaded, total }) => {
 kernel.on("state", (state) => {
   document.body.dataset.python = state;
   stop.hidden = state !== "runs";
-  if (state === "ready") { bar.hidden = true; say(words("ready")); reach(); }
+  if (state === "loads") say("");
+  if (state === "ready") { news = ""; bar.hidden = true; say(words("ready")); reach(); }
   if (state === "failed") fail(kernel.failed);
 });
 kernel.on("done", () => {
   if (kernel.queue.length) return;
-  stop.hidden = true;
+  stop.hidden = !kernel.late;
   document.body.dataset.python = "ready";
+});
+kernel.on("late", () => { stop.hidden = !kernel.late && !kernel.running; });
+kernel.on("died", ({ why }) => {
+  news = words("died", { why });
+  const output = { output_type: "error", ename: "Python", evalue: news, traceback: [] };
+  of(kernel.running?.cell)?.outputs.add({ output });
 });
 
 function fail(error) {  // pictures and texts stay

@@ -16,6 +16,8 @@
 //                    is empty where a widget's message made it
 //   {kind: "clear", cell, wait}                  the outputs so far go, or go when the next one comes
 //   {kind: "done", cell, count, fine, seconds}   the cell has ended
+//   {kind: "answered"}                           a widget's message was handled
+//   {kind: "died", why}                          Python has ended, as where memory ran out
 //   {kind: "open", model, shape, state}          a widget: "any" is drawn by a module, "box", "row",
 //                    "html", "label", "outputs" and "control" by the page
 //   {kind: "update", model, state}, {kind: "custom", model, content}, {kind: "close", model}
@@ -30,10 +32,21 @@ let receive = null, run = null, take = null;
 
 self.onmessage = ({ data }) => {
   if (data.kind === "start") start(data).catch(fail);
-  if (data.kind === "run") run(data.cell, data.code);
-  if (data.kind === "widget") receive(data.model, JSON.stringify(data.message));
-  if (data.kind === "progress") take(data.text, data.name);
+  else ask(data);
 };
+
+function ask(data) {  // Python tells its own errors; one that comes here is the end of it
+  try {
+    if (data.kind === "run") run(data.cell, data.code);
+    if (data.kind === "progress") take(data.text, data.name);
+    if (data.kind === "widget") {
+      receive(data.model, JSON.stringify(data.message));
+      tell({ kind: "answered" });
+    }
+  } catch (error) {
+    tell({ kind: "died", why: String(error?.message ?? error).split("\n")[0] });
+  }
+}
 
 function tell(message) { self.postMessage(message); }
 

@@ -27,8 +27,12 @@ PROGRESS = "MEMLAB_PROGRESS"
 MAGIC = re.compile(r"^\s*([%!]+\w*)|^\s*\w+\?\s*$", re.MULTILINE)
 """Commands of IPython, and a name with a question mark."""
 RECORDED = "Below stands what was recorded when this lesson was made."
+NO_INPUT = "input() cannot ask in a web page; write the value into the cell."
 PAUSE = 0.05
 """Seconds between two messages of printed lines."""
+MOST = 200_000
+"""Characters of a stream that a cell shows: a browser that gets more answers nobody any more."""
+MORE = "\n... a page shows no more of what this cell prints."
 
 
 class Stream(io.TextIOBase):
@@ -36,6 +40,11 @@ class Stream(io.TextIOBase):
 
     def __init__(self, name: str) -> None:
         self.named, self._parts, self._sent = name, list[str](), 0.0
+        self._room = MOST
+
+    def begin(self) -> None:
+        """Take the output of another cell."""
+        self._room = MOST
 
     def writable(self) -> bool:
         return True
@@ -52,9 +61,11 @@ class Stream(io.TextIOBase):
 
     def flush(self) -> None:
         text, self._parts = "".join(self._parts), []
-        if text:
+        if text and self._room >= 0:
             self._sent = time.monotonic()
-            shell.show({"output_type": "stream", "name": self.named, "text": text})
+            shown = text if len(text) <= self._room else text[: self._room] + MORE
+            self._room -= len(text)
+            shell.show({"output_type": "stream", "name": self.named, "text": shown})
 
 
 class Session:
@@ -71,7 +82,7 @@ class Session:
         import_module("IPython")  # memlab asks whether it is there
         sys.modules.setdefault("numba", numba_of_a_page())
         vars(self.module).update(display=display, get_ipython=lambda: shell)
-        vars(builtins).update(display=display)
+        vars(builtins).update(display=display, input=_refuse_input)
         shell.user_ns, shell.flush = vars(self.module), self.flush
         sys.stdout, sys.stderr = self.streams
 
@@ -85,6 +96,8 @@ class Session:
         shell.cell = cell
         shell.execution_count += 1
         begun, fine = time.monotonic(), False
+        for stream in self.streams:
+            stream.begin()
         try:
             self._execute(code, f"<cell {cell}>")
             fine = True
@@ -155,6 +168,11 @@ class Session:
         if text != self._told:
             self._told = text
             post("progress_json", text=text)
+
+
+def _refuse_input(prompt: object = "") -> str:
+    """Refuse to ask the reader: a worker cannot wait for an answer."""
+    raise NotImplementedError(NO_INPUT)
 
 
 def _syntax_error(code: str) -> SyntaxError | None:

@@ -23,7 +23,16 @@ class Outbox:
         if self.deliver is None:
             self.kept.append(message)
         else:
-            self.deliver(json.dumps(message, default=_plain))
+            self.deliver(_text(message))
+
+
+def _text(message: Message) -> str:
+    """Return a message as JSON, in which a number that is not finite is null."""
+    try:
+        return json.dumps(message, default=_plain, allow_nan=False)
+    except ValueError:  # JSON of a browser has no word for such a number
+        plain = json.loads(json.dumps(message, default=_plain), parse_constant=lambda _: None)
+        return json.dumps(plain)
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,8 @@ from memlab.strings import gettext as _
 
 LONGEST = 20_000
 """Characters of a query that is read."""
+MOST = 100
+"""Settings of a query; no view has so many."""
 AXES = "room"
 """The setting of views whose axes stay; a link names it where a new view has other axes."""
 
@@ -120,15 +122,18 @@ def follow(view: Linked, query: str) -> list[str]:
     refused; the others are kept.
 
     Raises:
-        InputError: the query is too long for one of a link.
+        InputError: the query is too long for one of a link, or names too much.
     """
     from urllib.parse import parse_qsl  # late: few views are linked to
 
     if len(query) > LONGEST:
         raise InputError(_("a link has at most {most} characters, got {given}.",
                            most=f"{LONGEST:,}", given=f"{len(query):,}"))  # fmt: skip
-    values = {_name(view, name): _value(text)
-              for name, text in parse_qsl(query, keep_blank_values=True)}  # fmt: skip
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST)
+    except ValueError:
+        raise InputError(_("a link names at most {most} settings.", most=MOST)) from None
+    values = {_name(view, name): _value(text) for name, text in pairs}
     refused = [str(unknown("setting", _name(view, name), _names(view)))
                for name in values if name not in _names(view)]  # fmt: skip
     known = {name: value for name, value in values.items() if name in _names(view)}
