@@ -32,7 +32,7 @@ Cases = Iterator[tuple[str, Callable[[], object]]]
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    """What makes each output, by its name."""
+    """Functions that make each output, by its name."""
     groups = (_plans, _techniques, _claims, _cards, _errors, _views)
     return dict(chain.from_iterable(group() for group in groups))
 
@@ -178,7 +178,7 @@ def _cards() -> Cases:
 
 
 def asked() -> dict[str, Callable[[], object]]:
-    """What finds the truth of each card and the cases of each exercise, by its name."""
+    """Functions that find the truth of each card and the cases of each exercise, by its name."""
     from memlab.lesson.card_question import topics
     from memlab.lesson.exercise_task import tasks
 
@@ -292,7 +292,7 @@ def _views() -> Cases:
 
 
 def refused() -> dict[str, str]:
-    """What is said by views, cards and exercises that compute, where nothing can, by name."""
+    """Sentences said by views, cards and exercises that compute, where nothing can, by name."""
     return dict(_refusals())
 
 

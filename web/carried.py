@@ -8,7 +8,7 @@ from pathlib import Path
 from memlab.errors import InputError
 
 CARRIED = ("lazy_loader", "traitlets")
-"""What memlab itself imports in a page, beside NumPy."""
+"""Packages that memlab itself imports in a page, beside NumPy."""
 
 
 def folder(package: str) -> Path:

@@ -1,4 +1,4 @@
-"""Where no thread can start, as in a web page, everything runs in turn, with the same bytes."""
+"""Runs without a thread, as in a web page: everything in turn, with the same bytes."""
 
 from __future__ import annotations
 

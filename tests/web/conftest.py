@@ -1,4 +1,4 @@
-"""What tests of the site share."""
+"""Fixtures that tests of the site share."""
 
 import os
 

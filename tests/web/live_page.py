@@ -1,4 +1,4 @@
-"""What a live page shows and answers, for tests that drive it."""
+"""Steps and answers of a live page, for tests that drive it."""
 
 import json
 import re

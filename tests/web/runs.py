@@ -65,8 +65,8 @@ TECHNIQUES: dict[str, Rewrite] = {
     "offload and recompute": lambda step: memlab.offload(memlab.recompute(step, "every"), "all"),
 }
 FP64 = "fp64"
-"""What stands in a technique's place for a step in fp64, where no value near 0 goes to the other
-side of a ReLU."""
+"""Name that stands in a technique's place for a step in fp64, where no value near 0 goes to the
+other side of a ReLU."""
 SOME = 100
 ROUNDED = ("mixed fp16", "mixed bf16", "8-bit states")
 """Techniques after which a last digit may round to another number."""

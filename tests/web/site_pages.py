@@ -60,7 +60,7 @@ class ReadPage(HTMLParser):
 
     @cached_property
     def loaded(self) -> list[str]:
-        """What a browser loads for the page by itself."""
+        """Files that a browser loads for the page by itself."""
         found = [
             attrs[name]
             for kind, attrs in self.elements

@@ -1,4 +1,4 @@
-"""What the site is published with: its doors to notebooks elsewhere, and the workflow."""
+"""Publishing of the site: its doors to notebooks elsewhere, and the workflow."""
 
 from __future__ import annotations
 

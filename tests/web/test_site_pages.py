@@ -21,7 +21,7 @@ from web.site.places import ROOT, SOURCES, TOOLS, outside, page_of
 pytestmark = pytest.mark.measures
 
 STARTED = ("live/", "playground.html")
-"""What other parts of the build write."""
+"""Addresses of what other parts of the build write."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What a page keeps and what a link restores; and what stays where a browser forbids something."""
+"""State that a page keeps and a link restores, and what stays where a browser forbids something."""
 
 import json
 import os

@@ -176,7 +176,7 @@ class CapturingDisplayPublisher(DisplayPublisher):
 
 
 class Shell:
-    """What ``get_ipython()`` returns in a page."""
+    """Shell of a page, which ``get_ipython()`` returns."""
 
     def __init__(self) -> None:
         self.display_formatter = DisplayFormatter()

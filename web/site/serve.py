@@ -37,7 +37,7 @@ KINDS = {
     ".whl": "application/octet-stream",
     ".zip": "application/zip",
 }
-"""What an operating system may say otherwise, or not at all."""
+"""Kinds of files, which an operating system may name otherwise, or not at all."""
 SQUEEZED = (".css", ".html", ".js", ".json", ".mjs", ".svg", ".txt", ".wasm")
 
 

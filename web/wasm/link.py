@@ -43,7 +43,7 @@ end:
   ret i32 1
 }
 """
-"""What Numba's own library does elsewhere. Nobody counts here who holds an array, as NumPy owns
+"""Tasks of Numba's own library elsewhere. Nobody counts here who holds an array, as NumPy owns
 every one of them. The strides of another shape are those of a contiguous array: Numba reshapes no
 other."""
 

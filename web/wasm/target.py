@@ -20,7 +20,7 @@ codegen, config, cpu, externals, rewriting, registry = (
 
 TRIPLE = "wasm32-unknown-emscripten"
 FEATURES = ("simd128", "bulk-memory", "sign-ext", "nontrapping-fptoint", "mutable-globals")
-"""What every browser since 2021 has, Safari since 2023."""
+"""Features that every browser since 2021 has, Safari since 2023."""
 
 
 @cache
