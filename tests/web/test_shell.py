@@ -30,7 +30,7 @@ def test_a_picture_without_controls_is_as_wide_as_the_page_has_room(monkeypatch)
 
 
 def test_a_number_that_is_not_finite_reaches_the_page_as_null():
-    told, outbox = [], Outbox()
+    told, outbox = list[str](), Outbox()
     outbox.deliver = told.append
     outbox.post("update", state={"value": float("nan"), "rest": np.array([1.5, np.inf])})
     outbox.post("update", state={"value": 2})
