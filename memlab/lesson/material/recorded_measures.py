@@ -45,5 +45,5 @@ def file_of(card: str) -> Path:
 def _recorded(card: str, why: str) -> tuple[Mapping[str, int], str]:
     kept = recorded_figures.load(file_of(card))
     day = kept.result.machine.date
-    told = strings.get("card.recorded", device=kept.device, date=day, why=why)
+    told = strings.get("recorded.measured", device=kept.device, date=day, why=why)
     return {line.name: round(line.value) for line in kept.result.lines}, told
