@@ -204,6 +204,13 @@ def test_on_a_phone_blocks_and_names_stand_below_each_other() -> None:
     assert frame.right > NARROWEST - 20
 
 
+@pytest.mark.parametrize("width", [NARROWEST, 820])
+def test_a_table_without_rows_has_its_heads_alone(width: float) -> None:
+    table = Table(["line at byte", "values", "thread"], [], align="><>", title="Loads")
+    svg = Page("A title", [table], width=width).svg()
+    assert {"Loads", "values", "thread"} <= {label.content for label in svg.labels}
+
+
 def test_a_figure_has_the_chart_as_axes_in_its_own_values() -> None:
     pytest.importorskip("matplotlib")
     page = Page("A title", [Paragraphs("Said."), chart(), Key([(0, "way"), ("before", "old")])])

@@ -273,7 +273,7 @@ class Table(PageBlock):
 
     def _has_long_word(self, span: Span) -> bool:
         """True if a word of the last column, which is flush left, is longer than a line there."""
-        if self._right(len(self.rows[0]) - 1) or len(self.rows[0]) < 2:
+        if not self.rows or self._right(len(self.rows[0]) - 1) or len(self.rows[0]) < 2:
             return False
         shown = (row[-1] for index, row in enumerate(self.rows) if index not in self.hidden)
         words = (word for cell in shown for word in cell.split(" "))
