@@ -6,8 +6,9 @@ A web page shows the same, byte for byte, without the packages that are blocked 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, product
 from random import Random
@@ -63,6 +64,16 @@ def shown(names: Iterable[str] | None = None) -> dict[str, str]:
     """Outputs by their names, as text; all of them unless some are named."""
     make = cases()
     return {name: str(make[name]()) for name in (make if names is None else names)}
+
+
+def natively(names: Sequence[str]) -> dict[str, str]:
+    """Outputs by their names in a Python of their own: other tests change what one has measured."""
+    code = "import json, sys; from tests import conformance as of\n"
+    code += "print(json.dumps(of.shown(json.loads(sys.argv[1]))))"
+    command = [sys.executable, "-c", code, json.dumps(names)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 @cache

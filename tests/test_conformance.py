@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memlab import views
-from tests.conformance import MEASURED, TIMED, checked, shown
+from tests.conformance import MEASURED, TIMED, checked, natively
 from tests.pictures import pages
 
 pytestmark = pytest.mark.measures
@@ -42,7 +42,7 @@ def without() -> Any:
 def test_plans_and_pictures_are_the_same_byte_for_byte() -> None:
     loaded, found, _ = without()
     assert not loaded
-    wanted = shown(checked())
+    wanted = natively(checked())
     assert [name for name in wanted if wanted[name] != found.get(name)] == [*MEASURED]
     assert len(found) == len(wanted) > 200
 
