@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.util import find_spec
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from memlab import strings
@@ -29,9 +29,12 @@ _OTHERS = "ml_dtypes."
 
 
 @cache
-def _other_types() -> bool:
-    """Return whether ``ml_dtypes`` is installed; a web page has none."""
-    return find_spec(_OTHERS.rstrip(".")) is not None
+def _other_types() -> Any:
+    """Return ``ml_dtypes``, or None where it is not installed; a web page has none."""
+    try:
+        return import_module(_OTHERS.rstrip("."))
+    except ModuleNotFoundError:
+        return None
 
 
 class Beyond(StrEnum):
@@ -116,7 +119,7 @@ class Format:
     def as_bits(self) -> bool:
         """True if arrays of the format hold its bits here, as unsigned integers: NumPy has no type
         for it, and ``ml_dtypes``, which has one, is not installed."""
-        return self.stored_as.startswith(_OTHERS) and not _other_types()
+        return self.stored_as.startswith(_OTHERS) and _other_types() is None
 
     @property
     def type_name(self) -> str:
@@ -176,12 +179,10 @@ class Format:
 
         if not self.stored_as:
             raise InputError(f"NumPy stores no {self.name} values; pack them into uint8.")
-        if self.as_bits:
-            return numpy.dtype(f"uint{8 * packed(1, self.bits)}")
         if self.stored_as.startswith(_OTHERS):
-            import ml_dtypes
-
-            stored: type[Any] = getattr(ml_dtypes, self.type_name)
+            if (others := _other_types()) is None:
+                return numpy.dtype(f"uint{8 * packed(1, self.bits)}")
+            stored: type[Any] = getattr(others, self.type_name)
             return numpy.dtype(stored)
         return numpy.dtype(self.stored_as)
 

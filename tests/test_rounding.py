@@ -464,7 +464,7 @@ def test_without_ml_dtypes_the_same_is_stored(name, monkeypatch):
     values = np.random.default_rng(0).standard_normal((3, 200)) * [[1e-3], [1], [7]]
     own = rounding.encode(values, name)
     back = rounding.decode(own, name)
-    monkeypatch.setattr("memlab.formats._other_types", lambda: False)
+    monkeypatch.setattr("memlab.formats._other_types", lambda: None)
     stored = rounding.encode(values, name)
     kept = (1 << NUMBERS[name].bits) - 1
     np.testing.assert_array_equal(stored, own.view(stored.dtype) & kept)

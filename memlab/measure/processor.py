@@ -16,12 +16,11 @@ from typing import Final
 from memlab import units
 from memlab.errors import InputError
 from memlab.kernels import registry
-from memlab.kernels.cpu import thread_pools
-from memlab.kernels.cpu.thread_pools import infos as threadpool_info
 from memlab.kernels.registry import Array, KernelCall
 from memlab.measure.timing import BenchmarkLine, allow_torch, interleave, once
 from memlab.progress_bar import progress_bar
 from memlab.step.op import Op
+from memlab.thread_pools import thread_pools
 
 Way = Callable[[], object]
 Samples = tuple[float, ...]
@@ -53,7 +52,7 @@ def clock() -> str:
 @contextmanager
 def limited(threads: int = 1) -> Iterator[None]:
     """Limit BLAS, and PyTorch where it is installed, to so many threads."""
-    with thread_pools.limited(threads):
+    with thread_pools().limit(limits=threads):
         if not allow_torch():
             yield
             return
@@ -69,7 +68,7 @@ def limited(threads: int = 1) -> Iterator[None]:
 
 def threads() -> int:
     """Return the most threads on which a library of this process computes."""
-    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
+    return max((pool["num_threads"] for pool in thread_pools().info()), default=1)
 
 
 @contextmanager
@@ -196,7 +195,7 @@ def blas() -> list[BenchmarkLine]:
     that its code is written for, and its threads outside a session. memlab multiplies with
     SciPy's."""
     lines = []
-    for library in threadpool_info():
+    for library in thread_pools().info():
         if library["user_api"] == "blas":
             owner = Path(library["filepath"]).parent.name.removesuffix(".libs")
             core = library.get("architecture", "unknown")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from memlab.errors import InputError, shorten, unknown
-from memlab.formats import FORMATS, PADDED, Format
+from memlab.formats import PADDED
 from memlab.kernels.registry import Array
 from memlab.rounding import encode
 from memlab.step.initial_values import InitialValue
@@ -46,15 +46,18 @@ def fill(
         InputError: the given array has another shape, a value beyond the format, or a negative
             value where a mean or sum of squares is needed.
     """
+    pieces: Iterable[tuple[Array, npt.ArrayLike]]
     if given is not None:
-        _copy(tensor, given, values)
+        pieces = [(values, _checked(tensor, given, values.shape))]
     elif draws is not None and start.below:
-        _write(values, draws.integers(0, start.below, values.shape), tensor.format)
+        pieces = [(values, draws.integers(0, start.below, values.shape))]
     elif draws is not None:
-        _draw(values, draws, start.deviation, tensor.format)
+        pieces = _draw(values, draws, start.deviation)
     else:
-        one = settings[start.setting] if settings and start.setting else start.value
-        _write(values, one, tensor.format)
+        pieces = [(values, settings[start.setting] if settings and start.setting else start.value)]
+    as_bits = values.dtype.kind == "u" and tensor.format.as_bits
+    for piece, numbers in pieces:
+        piece[...] = encode(numbers, tensor.format) if as_bits else numbers
     if tensor.format.name in PADDED:  # kept in arrays of fp32, which do not round by themselves
         from memlab.kernels.cpu.small_formats.conversions import narrow
 
@@ -103,13 +106,10 @@ def check_numbers(what: str, values: Array, below: int) -> None:
 
 
 def _draw(
-    values: Array,
-    draws: np.random.Generator,
-    deviation: float = 1.0,
-    format: Format = FORMATS["fp32"],
-) -> None:
-    """Set values from a normal distribution, drawn in fp32, so that a run in fp64 starts from the
-    same numbers.
+    values: Array, draws: np.random.Generator, deviation: float
+) -> Iterator[tuple[Array, Array]]:
+    """Yield the pieces of an array, each with its values from a normal distribution, drawn in fp32,
+    so that a run in fp64 starts from the same numbers.
 
     They are drawn piece by piece, because the plan has no room for a second array of that size.
     """
@@ -120,7 +120,7 @@ def _draw(
         drawn = draws.standard_normal(part.size, np.float32)
         wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
         wide *= np.float64(deviation)  # a number of Python would be rounded to fp32 first
-        _write(part, wide, format)
+        yield part, wide
 
 
 def as_numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
@@ -152,26 +152,21 @@ def as_numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
     return array
 
 
-def _copy(tensor: Tensor, array: Array, values: Array) -> None:
-    """Copy a given array into that of a tensor, after checks of signs, shape and range."""
+def _checked(tensor: Tensor, array: Array, shape: tuple[int, ...]) -> Array:
+    """Return a given array, after checks of signs, shape and range."""
     name = tensor.start.of or tensor.name
     if tensor.start.squares and array.min(initial=0) < 0:
         raise InputError(
             f"{name} holds {array.min()}, and a mean or sum of squares is at least 0; try 1."
         )
-    if array.shape != values.shape:
+    if array.shape != shape:
         raise InputError(
-            f"{name} must have the shape {values.shape}, got {array.shape}; "
+            f"{name} must have the shape {shape}, got {array.shape}; "
             "the first extent of an input is the batch."
         )
     if tensor.format.kind == "float":
         _check_range(tensor, float(max(array.max(initial=0), -float(array.min(initial=0)))))
-    _write(values, array, tensor.format)
-
-
-def _write(values: Array, numbers: npt.ArrayLike, format: Format) -> None:
-    """Write numbers into an array of a format, which may hold its bits."""
-    values[...] = encode(numbers, format) if format.as_bits else numbers
+    return array
 
 
 def _check_range(tensor: Tensor, most: float) -> None:

@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_the_core_of_the_blas_is_named(monkeypatch):
     conda = wheel | {"filepath": "/lib/libmkl_rt.so", "internal_api": "mkl"}
     del conda["architecture"]
     found = [wheel, conda, wheel | {"user_api": "openmp"}]
-    monkeypatch.setattr(processor, "threadpool_info", lambda: found)
+    monkeypatch.setattr(processor, "thread_pools", lambda: SimpleNamespace(info=lambda: found))
     lines = [(line.name, line.value) for line in processor.blas()]
     assert lines == [("BLAS of scipy, openblas 0.3.29, core Zen", 4),
                      ("BLAS of lib, mkl 0.3.29, core unknown", 4)]  # fmt: skip

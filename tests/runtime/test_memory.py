@@ -56,7 +56,6 @@ def test_a_block_that_cannot_be_had_is_said_in_one_sentence(monkeypatch):
 
 
 def test_nothing_is_drawn_into_what_would_be_a_copy():
+    draws = initial_values.generator(1, "part")
     with pytest.raises(AssertionError):
-        initial_values._draw(
-            np.zeros((4, 4), np.float32)[:, :2], initial_values.generator(1, "part")
-        )
+        list(initial_values._draw(np.zeros((4, 4), np.float32)[:, :2], draws, 1.0))

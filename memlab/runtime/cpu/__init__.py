@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from memlab import free_memory
 from memlab.kernels.cpu.flat_arrays import bits
-from memlab.kernels.cpu.thread_pools import limited_blas
 from memlab.kernels.registry import Array
 from memlab.runtime.async_copies import PendingCopies
 from memlab.runtime.backend import ArrayPart, Backend
 from memlab.runtime.metering.meter import Reporting, process_hook
+from memlab.thread_pools import thread_pools
 
 
 class Cpu(Backend):
@@ -57,9 +58,17 @@ class Cpu(Backend):
     from_host = to_host
 
     def kernel_context(self, threads: int) -> AbstractContextManager[object]:
-        return limited_blas(threads)
+        limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")
+        return limit
 
 
 def backend() -> Backend:
     """New backend of this machine's processor."""
     return Cpu("cpu")
+
+
+@cache
+def blas() -> Any:
+    """Control of the BLAS libraries that the kernels use; ``registry.load`` must have loaded them
+    before. To find them takes milliseconds."""
+    return thread_pools()
