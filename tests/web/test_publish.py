@@ -19,6 +19,7 @@ from memlab.errors import InputError
 from memlab.lesson_folders import LESSONS
 from tests import run
 from web import pyodide
+from web.lite.build import LOCK as LITE_LOCK
 from web.live import KERNELS, SIZES
 from web.node import run_code
 from web.publish import check, copies, repository
@@ -119,7 +120,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "numpy.whl").write_text("numpy", "utf-8")
         digest = hashlib.sha256(b"numpy").hexdigest()
         packages = {"packages": {"numpy": {"file_name": "numpy.whl", "sha256": digest}}}
-        for name in (pyodide.LOCK, check.LITE_LOCK):
+        for name in (pyodide.LOCK, LITE_LOCK):
             (folder / name).write_text(json.dumps(packages), "utf-8")
     for name in KERNELS:
         (live / name).write_text("kernels", "utf-8")

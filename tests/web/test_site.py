@@ -5,10 +5,11 @@ import json
 import pytest
 
 from memlab import InputError
+from web.pyodide import ROOT
 from web.site import build, lessons, markdown, notebook, serve
 from web.site.code import highlighted
 from web.site.markdown import Headings
-from web.site.places import ROOT, places, relative
+from web.site.places import places, relative
 
 NAMES = "The peak. \u5cf0\u503c · \u30d4\u30fc\u30af\uff08\u6700\u5927\u4f7f\u7528\u91cf\uff09"
 

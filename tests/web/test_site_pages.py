@@ -15,8 +15,9 @@ import pytest
 
 from memlab import InputError, claims
 from tests.web.site_pages import ReadPage
+from web.pyodide import ROOT
 from web.site import lessons, mountain, serve, stick
-from web.site.places import ROOT, SOURCES, TOOLS, outside, page_of
+from web.site.places import SOURCES, TOOLS, outside, page_of
 
 pytestmark = pytest.mark.measures
 

@@ -15,14 +15,14 @@ from typing import Any
 from memlab.cli.lessons import cleared, copy_lessons
 from memlab.lesson_folders import LESSONS
 from web.lite import wheels
-from web.lite.environment import download, environment, run
-from web.live import KERNELS
-from web.pyodide import BUILD, ROOT, Pair, chosen
+from web.lite.environment import FAILURE, download, environment
+from web.live import KERNELS, LIVE
+from web.pyodide import BUILD, ROOT, Pair, chosen, locked, run
 
 APPS = ("notebooks", "tree")
 """Jupyter Notebook, in which a notebook is a page, and its list of files."""
 PLUGIN = "@jupyterlite/pyodide-kernel-extension"
-FOLDER, LIVE, WHEELS = "lite", "live", "wheels"
+FOLDER, WHEELS = "lite", "wheels"
 SCRIPT, LOCK = "pyodide.mjs", "jupyterlite-lock.json"
 PYPI = f"extensions/{PLUGIN}/static/pypi"
 """Folder of the wheels that the kernel brings."""
@@ -54,7 +54,7 @@ def build(site: Path, pair: Pair | None = None) -> Path:
         command = [str(environment() / "jupyter-lite"), "build"]
         run([*command, *apps, "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive",
              "--lite-dir", place, "--contents", str(contents), "--output-dir", str(target)],
-            "JupyterLite cannot be built", Path(place))  # fmt: skip
+            FAILURE, Path(place))  # fmt: skip
     lock = add_wheels(site, pair)
     add_packages(target / "jupyter-lite.json", lock)
     return target
@@ -105,7 +105,7 @@ def add_wheels(site: Path, pair: Pair) -> dict[str, Any]:
     live, folder = site / LIVE, site / FOLDER / WHEELS
     folder.mkdir()
     source, names = wheels.of_pyodide(pair)
-    known = wheels.packages(source)
+    known = locked(source)
     shared = copy_pyodide(live, source, pair)
     for file in {known[name]["file_name"] for name in names} - shared:
         shutil.copyfile(source / file, folder / file)

@@ -7,26 +7,23 @@ anywidget are what shows memlab's views.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-from memlab.errors import InputError
-from web.pyodide import BUILD, ROOT
+from web.pyodide import BUILD, ROOT, STAMP, run
 
 CONSTRAINTS = ROOT / "constraints.txt"
 BESIDE = ("anywidget", "jupyterlab_widgets", "jupyter_server")
 """Packages of the environment, in the versions of the project: two with extensions for JupyterLab,
 and the one that lists notebooks."""
-STAMP = "complete"
-
-
 VERSION = "0.8.6"
 """Release of JupyterLite and of its kernel, which wants the Pyodide that is published."""
 FOLDER = BUILD / f"lite-{VERSION}"
 """Folder of the environment."""
+FAILURE = "JupyterLite cannot be built"
+"""Beginning of what is said where a command fails."""
 
 
 def environment() -> Path:
@@ -35,13 +32,13 @@ def environment() -> Path:
     Raises:
         InputError: a package cannot be installed.
     """
-    found = FOLDER / ("Scripts" if os.name == "nt" else "bin")
+    programs = FOLDER / ("Scripts" if os.name == "nt" else "bin")
     if not (FOLDER / STAMP).exists():
         venv.create(FOLDER, with_pip=True, clear=True)
         wanted = [f"jupyterlite-core=={VERSION}", f"jupyterlite-pyodide-kernel=={VERSION}"]
-        pip(found / "python", "install", *wanted, *BESIDE)
+        pip(programs / "python", "install", *wanted, *BESIDE)
         (FOLDER / STAMP).touch()
-    return found
+    return programs
 
 
 def pip(python: Path | str, command: str, *arguments: str) -> None:
@@ -50,21 +47,8 @@ def pip(python: Path | str, command: str, *arguments: str) -> None:
     Raises:
         InputError: pip failed; the sentence has its last line.
     """
-    words = [str(python), "-m", "pip", command, "--quiet", "--disable-pip-version-check",
-             "--constraint", str(CONSTRAINTS), *arguments]  # fmt: skip
-    run(words, "JupyterLite cannot be built")
-
-
-def run(words: Sequence[str], what: str, at: Path | None = None) -> None:
-    """Run a program.
-
-    Raises:
-        InputError: it failed; the sentence begins with ``what``.
-    """
-    done = subprocess.run(words, cwd=at, capture_output=True, text=True)
-    if done.returncode:
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["no reason was given"]
-        raise InputError(f"{what}: {lines[-1]}")
+    run([str(python), "-m", "pip", command, "--quiet", "--disable-pip-version-check",
+         "--constraint", str(CONSTRAINTS), *arguments], FAILURE)  # fmt: skip
 
 
 def download(names: Sequence[str], folder: Path) -> list[Path]:

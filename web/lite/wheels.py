@@ -9,17 +9,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.parser import Parser
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
+from memlab import __version__
 from web import bundle
-from web.pyodide import LOCK, ROOT, Pair, prepare
+from web.pyodide import LOCK, Pair, locked, prepare
 
 WIDGETS = ("anywidget", "comm", "ipywidgets", "lazy_loader", "psygnal", "typing_extensions")
 """Packages of pure Python that memlab's views and ipywidgets import in a kernel."""
@@ -48,12 +49,6 @@ INFO = {
 Entry = dict[str, Any]
 
 
-def packages(source: Path) -> dict[str, Entry]:
-    """Return the packages of the lock file of a pair's folder."""
-    told = json.loads((source / LOCK).read_text(encoding="utf-8"))
-    return dict(told["packages"])
-
-
 def closure(packages: Mapping[str, Entry], names: Iterable[str]) -> list[str]:
     """Return packages of a lock file with all that they depend on, in the alphabet's order.
 
@@ -77,8 +72,7 @@ def of_pyodide(pair: Pair) -> tuple[Path, list[str]]:
         InputError: one cannot be had.
     """
     others = {canonicalize_name(name.partition("==")[0]) for name in beside(pair)}
-    locked = packages(prepare(pair))
-    wanted = closure(locked, [name for name in PACKAGES if name not in others])
+    wanted = closure(locked(prepare(pair)), [name for name in PACKAGES if name not in others])
     names = [name for name in wanted if name not in others]
     return prepare(pair, tuple(names)), names
 
@@ -94,7 +88,6 @@ def memlab_wheel(folder: Path, kernels: Iterable[Path] = ()) -> Path:
     It holds what a page's archive holds of memlab, the compiled kernels beside the package, the
     names of Numba for cells, and no requirements, as Pyodide has no Numba.
     """
-    version = project()["version"]
     files = {
         name: text
         for name, text in bundle.contents()
@@ -103,16 +96,10 @@ def memlab_wheel(folder: Path, kernels: Iterable[Path] = ()) -> Path:
     files[f"{STARTUP}/profile_default/startup/numba.py"] = FIRST.encode()
     files |= {file.name: file.read_bytes() for file in kernels}
     files |= {
-        f"memlab-{version}.dist-info/{name}": text.format(version=version).encode()
+        f"memlab-{__version__}.dist-info/{name}": text.format(version=__version__).encode()
         for name, text in INFO.items()
     }
-    return write(folder / f"memlab-{version}-py3-none-any.whl", files)
-
-
-def project() -> dict[str, Any]:
-    """Return what the project says about itself."""
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return dict(told["project"])
+    return write(folder / f"memlab-{__version__}-py3-none-any.whl", files)
 
 
 def write(wheel: Path, files: Mapping[str, bytes]) -> Path:
@@ -167,8 +154,6 @@ def _imports(files: Iterable[str]) -> set[str]:
 
 def _requirements(lines: Iterable[str]) -> Iterator[str]:
     """Yield the names of what a wheel always needs."""
-    from packaging.requirements import Requirement
-
     for requirement in map(Requirement, lines):
         if requirement.marker is None:
             yield str(canonicalize_name(requirement.name))

@@ -1,5 +1,7 @@
 // The code of a cell: coloured text below, and a field of the same size above it in which one types.
 
+import { make } from "./elements.js";
+
 const WORD = new RegExp([
   /(?<c>#[^\n]*)/, /(?<s>[rbfuRBFU]{0,2}(?:"""[^]*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?))/,
   /(?<k>\b(?:False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield)\b)/,
@@ -13,7 +15,7 @@ export function coloured(code) {  // spans with the classes of the stored code
   for (const match of code.matchAll(WORD)) {
     const [kind] = Object.entries(match.groups).find(([, found]) => found !== undefined);
     parts.push(code.slice(last, match.index));
-    parts.push(Object.assign(document.createElement("span"), { className: kind, textContent: match[0] }));
+    parts.push(make("span", { className: kind, textContent: match[0] }));
     last = match.index + match[0].length;
   }
   return [...parts, code.slice(last)];
@@ -23,13 +25,13 @@ export class Editor {
   constructor(source, label, { run, leave, changed }) {
     this.source = source;
     this.colours = source.querySelector("code") ?? source;
-    this.field = Object.assign(document.createElement("textarea"), {
+    this.field = make("textarea", {
       value: this.colours.textContent, spellcheck: false, autocapitalize: "off", autocomplete: "off", wrap: "off",
     });
     this.field.setAttribute("aria-label", label);
     this.field.setAttribute("translate", "no");
     Object.assign(this, { run, leave, changed });
-    const box = Object.assign(document.createElement("div"), { className: "editor" });
+    const box = make("div", { className: "editor" });
     source.replaceWith(box);
     box.append(source, this.field);
     source.setAttribute("aria-hidden", "true");
@@ -81,7 +83,8 @@ export class Editor {
     const text = lines.map((line) => (back ? line.replace(/^ {1,4}/, "") : line && INDENT + line)).join("\n");
     this.field.setSelectionRange(start, end);
     this.insert(text);
-    if (from === to) this.field.setSelectionRange(Math.max(start, from - INDENT.length), Math.max(start, from - INDENT.length));
+    const caret = Math.max(start, from - INDENT.length);
+    if (from === to) this.field.setSelectionRange(caret, caret);
     else this.field.setSelectionRange(start, start + text.length);
   }
 

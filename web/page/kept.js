@@ -5,11 +5,12 @@
 // both, and what it has then is stored. Where nothing can be stored, a sentence says so, and the page
 // has everything until it is closed.
 
+import { make, setText } from "./elements.js";
 import { words } from "./words.js";
 
 const PROGRESS = "memlab.progress.json";
 const EDITS = `memlab.edits.${document.body.dataset.lesson}`;
-const FILE = "/home/memlab/progress.json";
+const FILE = "progress.json";
 const MOST = 10_000_000;  // bytes of a file that is read; Python says which size it takes
 const LATER = 300;  // milliseconds after the last key
 
@@ -30,18 +31,16 @@ function store(key, text) {  // whether it is stored
   return !trouble;
 }
 
-function make(tag, properties = {}) { return Object.assign(document.createElement(tag), properties); }
-
 export function keep(page) {
-  const said = panel(page);
-  progress(page, said);
-  edits(page, said);
-  said();
+  const report = panel(page);
+  progress(page, report);
+  edits(page, report);
+  report();
 }
 
 // -- progress -----------------------------------------------------------------------------------------
 
-function progress({ kernel }, said) {
+function progress({ kernel }, report) {
   let known = stored(PROGRESS);  // the stored text that this page's Python has, or is about to have
   if (known) kernel.files[FILE] = known;
 
@@ -51,7 +50,7 @@ function progress({ kernel }, said) {
     if (there && there !== known && there !== text) { take(there); return; }
     known = text;
     if (there !== text) store(PROGRESS, text);
-    said();
+    report();
   });
   function take(text) {  // from another tab
     known = text;
@@ -59,7 +58,7 @@ function progress({ kernel }, said) {
     else kernel.files[FILE] = text;
   }
 
-  kernel.onProgress((text) => {
+  kernel.on("progress_json", ({ text }) => {
     kernel.files[FILE] = text;  // for a Python that is started again
     write(text);
   });
@@ -92,19 +91,17 @@ function panel({ kernel, cells }) {  // what is kept, as a file and from one; re
   document.querySelector("main").prepend(warning);
 
   let news = "";
-  function said(sentence = news) {
+  function report(sentence = news) {
     news = sentence;
     warning.hidden = !trouble;
-    const why = trouble ? words(trouble) : "";
-    if (warning.textContent !== why) warning.textContent = why;
-    const now = news || (kernel.files[FILE] ? words("kept_here") : words("kept_nothing"));
-    if (status.textContent !== now) status.textContent = now;
+    setText(warning, trouble ? words(trouble) : "");
+    setText(status, news || words(kernel.files[FILE] ? "kept_here" : "kept_nothing"));
     save.disabled = !kernel.files[FILE];
   }
 
   function download() {
     const href = URL.createObjectURL(new Blob([kernel.files[FILE]], { type: "application/json" }));
-    make("a", { href, download: "progress.json" }).click();
+    make("a", { href, download: FILE }).click();
     setTimeout(() => URL.revokeObjectURL(href), 60_000);
   }
 
@@ -113,10 +110,10 @@ function panel({ kernel, cells }) {  // what is kept, as a file and from one; re
     file.value = "";
     if (!given) return;
     if (kernel.ready) kernel.take(await given.slice(0, MOST).text(), given.name);
-    else said(words("kept_wait"));
+    else report(words("kept_wait"));
   };
-  kernel.on("progress_json", ({ taken }) => said(taken ? words("kept_read", { file: taken }) : ""));
-  kernel.on("refused", ({ why }) => said(why));
+  kernel.on("progress_json", ({ taken }) => report(taken ? words("kept_read", { file: taken }) : ""));
+  kernel.on("refused", ({ why }) => report(why));
 
   function clear() {
     if (!confirm(words("kept_sure"))) return;
@@ -128,12 +125,12 @@ function panel({ kernel, cells }) {  // what is kept, as a file and from one; re
     box.open = false;
     box.firstChild.focus();
   });
-  return said;
+  return report;
 }
 
 // -- edited cells -------------------------------------------------------------------------------------
 
-function edits({ cells }, said) {
+function edits({ cells }, report) {
   const read = () => {
     try { return Object(JSON.parse(stored(EDITS) ?? "{}")); } catch { return {}; }
   };
@@ -150,7 +147,7 @@ function edits({ cells }, said) {
     }
     due.clear();
     store(EDITS, Object.keys(all).length ? JSON.stringify(all) : null);
-    said();
+    report();
   }
 
   const before = read();

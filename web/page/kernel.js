@@ -6,7 +6,7 @@ export class Kernel {
   constructor({ root, environment = {} }) {
     this.root = root;
     this.environment = environment;
-    this.files = {};  // texts by their paths, which are there before Python starts
+    this.files = {};  // texts by their names, which are there before Python starts
     this.worker = null;
     this.ready = false;
     this.failed = "";
@@ -24,10 +24,6 @@ export class Kernel {
 
   tell(kind, message) {
     for (const listener of this.listeners.get(kind) ?? []) listener(message);
-  }
-
-  onProgress(listener) {  // called with the text of progress.json whenever it has changed
-    this.on("progress_json", ({ text }) => listener(text));
   }
 
   start() {

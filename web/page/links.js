@@ -4,13 +4,14 @@
 // cells, and 2, 3 ... for the views of that name in one cell. The rest is Python's: it writes what
 // follows the question mark, reads it, and says what it refuses.
 
+import { make, setText } from "./elements.js";
 import { words } from "./words.js";
 
 const FORM = /^#([a-z_]+)(?:\.([\w]+))?(?:\.(\d+))?\?(.*)$/;
 
 export function links({ kernel, models, cells, runTo, say }) {
   let wanted = null;  // the view of a link that is not there yet
-  const note = Object.assign(document.createElement("p"), { className: "note" });
+  const note = make("p", { className: "note" });
   note.setAttribute("role", "status");
 
   const number = ({ name }) => name.split("-").at(-1);
@@ -69,8 +70,7 @@ export function links({ kernel, models, cells, runTo, say }) {
   }
 
   function told() {  // what stands there until the picture of the link does
-    const now = words(kernel.failed ? "link_stored" : "link_comes");
-    if (note.textContent !== now) note.textContent = now;
+    setText(note, words(kernel.failed ? "link_stored" : "link_comes"));
   }
   kernel.on("state", told);
 

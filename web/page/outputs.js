@@ -1,5 +1,6 @@
 // Outputs below a cell, in the form that a notebook file has.
 
+import { make } from "./elements.js";
 import { words } from "./words.js";
 
 const WIDGET = "application/vnd.jupyter.widget-view+json";
@@ -26,8 +27,6 @@ function put(place, node) {
   return () => node.remove();
 }
 
-function make(tag, properties) { return Object.assign(document.createElement(tag), properties); }
-
 function text(textContent, className = "") { return make("pre", { textContent, className, tabIndex: 0 }); }
 
 function framed(svg) {
@@ -44,7 +43,7 @@ function failure({ ename, evalue, traceback }) {
   const said = make("p", { className: "error" });
   said.setAttribute("role", "alert");
   said.append(make("b", { textContent: `${ename}: ` }), evalue);
-  const more = make("details", {});
+  const more = make("details");
   more.append(make("summary", { textContent: words("details") }), text(traceback.join("\n")));
   box.append(said, more);
   return box;

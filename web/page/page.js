@@ -1,9 +1,10 @@
 // A page with cells: it is complete as it was stored, and becomes live when Python is ready.
 //
 // Cells run in order: those near the screen by themselves, and before a cell that is asked for all
-// that come before it. `page` is what other modules of the site build on.
+// that come before it.
 
 import { Editor } from "./editor.js";
+import { make, setText } from "./elements.js";
 import { keep } from "./kept.js";
 import { Kernel } from "./kernel.js";
 import { links } from "./links.js";
@@ -23,15 +24,12 @@ const models = new Models(kernel);
 const cells = [...document.querySelectorAll("section.cell[data-cell]")].map((section, index) =>
   new PageCell(section, index));
 const status = document.getElementById("python") ?? make("span", { id: "python", role: "status" });
-export const page = { kernel, models, cells, status, say, begin, runTo, tool };
-
-function make(tag, properties = {}) { return Object.assign(document.createElement(tag), properties); }
 
 // -- cells --------------------------------------------------------------------------------------------
 
 function PageCell(section, index) {
   const cell = this;
-  Object.assign(this, { section, index, name: section.dataset.cell, ran: false, held: false, pending: null });
+  Object.assign(this, { section, index, name: section.dataset.cell, ran: false, stopped: false, pending: null });
   const place = section.querySelector(".output") ?? section.appendChild(make("div", { className: "output" }));
   this.outputs = new Outputs(place, models);
   const source = section.querySelector("pre.source");
@@ -55,7 +53,7 @@ function reserve(place, code) {  // the height that its widget will have, so tha
 function next(cell) { cells[cell.index + 1]?.editor.field.focus(); }
 
 function asked(cell) {  // by the reader
-  cell.held = false;
+  cell.stopped = false;
   cell.pending = null;
   runTo(cell.index - 1);
   run(cell);
@@ -79,7 +77,7 @@ function run(cell) {
 }
 
 function runTo(index) {  // what has not run yet, in order; resolves when all of it has ended
-  const due = cells.slice(0, index + 1).filter((cell) => !cell.ran && !cell.held);
+  const due = cells.slice(0, index + 1).filter((cell) => !cell.ran && !cell.stopped);
   return Promise.all(due.map(run));
 }
 
@@ -109,7 +107,7 @@ kernel.on("output", (message) => {
 kernel.on("clear", ({ cell, wait }) => of(cell)?.outputs.clear(wait));
 kernel.on("gone", () => {
   const running = cells.find(({ section }) => section.classList.contains("runs"));
-  if (running) running.held = true;
+  if (running) running.stopped = true;
   for (const cell of cells) cell.ran = false;
 });
 
@@ -121,7 +119,7 @@ bar.setAttribute("aria-hidden", "true");
 status.replaceChildren(said, " ", bar);
 let news = "";  // stays in front of what is said until Python is ready again
 const stop = tool("stop", () => { news = words("stopped"); kernel.restart(); });
-const all = tool("run_all", () => { for (const cell of cells) cell.held = false; runTo(cells.length - 1); });
+const all = tool("run_all", () => { for (const cell of cells) cell.stopped = false; runTo(cells.length - 1); });
 stop.hidden = true;
 
 function tool(key, act) {  // a button at the head of the page
@@ -133,8 +131,7 @@ function tool(key, act) {  // a button at the head of the page
 }
 
 function say(sentence) {
-  const now = `${news} ${sentence}`.trim();
-  if (said.textContent !== now) said.textContent = now;
+  setText(said, `${news} ${sentence}`.trim());
 }
 
 const MB = 1e6;
@@ -188,10 +185,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 dark.addEventListener("change", theme);
 theme();
 
-export function begin() {
-  keep(page);
-  for (const { section } of cells) near.observe(section);
-  kernel.start();
-  links(page);
-}
-begin();
+keep({ kernel, cells });
+for (const { section } of cells) near.observe(section);
+kernel.start();
+links({ kernel, models, cells, runTo, say });

@@ -1,6 +1,7 @@
 // Widgets of a page: a model for each, which Python and the browser share, and how it is drawn.
 
 import memlab from "./view.js";
+import { make } from "./elements.js";
 import { show } from "./outputs.js";
 
 export class Models {
@@ -28,7 +29,7 @@ export class Models {
   render(name, place) {  // draws a widget; returns what removes it
     const model = this.all.get(name);
     if (!model) return () => {};
-    const el = document.createElement("div");
+    const el = make("div");
     place.append(el);
     el.dataset.model = name;
     const classes = () => { el.className = ["widget", ...model.get("_dom_classes") ?? []].join(" "); };
@@ -135,7 +136,7 @@ const SHAPES = {
 
 async function drawn(text, parts) {  // a widget of a user's own module
   const style = parts.model.get("_css");
-  if (style) parts.el.append(Object.assign(document.createElement("style"), { textContent: style }));
+  if (style) parts.el.append(make("style", { textContent: style }));
   if (!modules.has(text)) {
     const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
     modules.set(text, import(address));
@@ -166,16 +167,15 @@ function children({ model, el, models }) {
 
 function control({ model, el }) {
   const kind = model.get("kind");
-  const node = document.createElement({ select: "select", button: "button" }[kind] ?? "input");
-  const label = document.createElement("label");
-  const told = document.createElement("output");
+  const node = make({ select: "select", button: "button" }[kind] ?? "input");
+  const label = make("label");
+  const told = make("output");
   if (node.tagName === "INPUT") node.type = kind;
   for (const name of ["min", "max", "step", "placeholder"]) {
     if (model.get(name) !== undefined) node[name] = model.get(name);
   }
   if (kind === "select") {
-    node.append(...model.get("labels").map((textContent, value) =>
-      Object.assign(document.createElement("option"), { textContent, value })));
+    node.append(...model.get("labels").map((textContent, value) => make("option", { textContent, value })));
   }
   const [key, field] = kind === "select" ? ["index", "value"]
     : kind === "checkbox" ? ["value", "checked"] : ["value", "value"];

@@ -2,7 +2,7 @@
 //
 // Page to worker, one object each:
 //   {kind: "start", live, files, environment}   at first: the address of the folder `live/`, texts of
-//                    files by their paths, which are there before Python starts, and variables
+//                    files by their names, which are there before Python starts, and variables
 //   {kind: "run", cell, code}                    runs a cell; the next one is sent after "done"
 //   {kind: "widget", model, message}             message: {method: "update", state} or
 //                                                         {method: "custom", content}
@@ -69,7 +69,7 @@ async function start({ live, files, environment }) {
   for (const name of KERNELS.filter((file) => sent.has(file))) {
     pyodide.FS.writeFile(`${PLACE}/lib/${name}`, new Uint8Array(await bytes(name)));
   }
-  for (const [path, text] of Object.entries(files)) pyodide.FS.writeFile(path, text);
+  for (const [name, text] of Object.entries(files)) pyodide.FS.writeFile(`${PLACE}/${name}`, text);
   pyodide.globals.set("_deliver", (text) => self.postMessage(text));
   pyodide.runPython(`
 import sys

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memlab.errors import InputError
-from web.live import KERNELS, SIZES
-from web.pyodide import LOCK, PUBLISHED, Pair, check, prepare, wheel
+from web.lite.build import LOCK as LITE_LOCK
+from web.live import KERNELS, LIVE, SIZES
+from web.pyodide import LOCK, PUBLISHED, Pair, check, locked, prepare, wheel
 from web.wasm.build import is_current
 
-LIVE, LITE_LOCK = "live", "jupyterlite-lock.json"
 LARGEST = 11 * 10**6
 """Most bytes, compressed, that a page with live cells loads."""
 
@@ -75,8 +75,7 @@ def _wheels(live: Path) -> Iterator[str]:
         if not (live / lock).exists():
             yield f"{lock} is missing."
             continue
-        packages = json.loads((live / lock).read_text(encoding="utf-8"))["packages"]
-        for row in packages.values():
+        for row in locked(live, lock).values():
             file = live / row["file_name"]
             if not file.exists():
                 if is_whole:

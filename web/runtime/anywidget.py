@@ -12,25 +12,23 @@ import traitlets
 
 from web.runtime.widgets import DOMWidget
 
-OWN = "view.js"
-"""The module of memlab's views."""
+ENDS = {"_esm": ".js", "_css": ".css"}
+"""Endings of the files of a module and of its style sheet."""
 
 
 class AnyWidget(DOMWidget):
     """Widget that is drawn by ``_esm`` and styled by ``_css``: texts, or paths of files."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        for name in ("_esm", "_css"):
+        for name, end in ENDS.items():
             given = getattr(self, name, "")
-            if given and not self.has_trait(name) and Path(str(given)).name != f"view{_ENDS[name]}":
+            is_own = Path(str(given)).name == f"view{end}"  # memlab's
+            if given and not self.has_trait(name) and not is_own:
                 self.add_traits(**{name: traitlets.Unicode(_text(given)).tag(sync=True)})
         super().__init__(**kwargs)
 
 
-_ENDS = {"_esm": ".js", "_css": ".css"}
-
-
 def _text(given: Any) -> str:
     """Return the text of a module or a style sheet, from itself or from its file."""
-    is_file = isinstance(given, Path) or (str(given).endswith(tuple(_ENDS.values())))
+    is_file = isinstance(given, Path) or str(given).endswith(tuple(ENDS.values()))
     return Path(given).read_text(encoding="utf-8") if is_file else str(given)

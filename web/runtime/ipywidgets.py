@@ -4,7 +4,6 @@ beside memlab's views. Anything else says so in one sentence."""
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import traitlets
 from traitlets import dlink, link
 
+from web.runtime.notebook import error_output
 from web.runtime.shell import display, shell
 from web.runtime.widgets import REFERENCE, DOMWidget, Widget
 
@@ -72,9 +72,7 @@ class Output(DOMWidget):
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
         self._block.__exit__(None, None, None)
         if error is not None:
-            lines = traceback.format_exception(error)
-            self._take({"output_type": "error", "ename": kind.__name__, "evalue": str(error),
-                        "traceback": [line.rstrip() for line in lines]})  # fmt: skip
+            self._take(error_output(error))
         return True
 
     def _take(self, output: dict[str, Any]) -> None:

@@ -141,12 +141,8 @@ class Session:
         post("progress_json", text=self._told, taken=name)
 
     def _execute(self, code: str, file: str) -> None:
-        if found := MAGIC.search(code):
-            ast_error = _syntax_error(code)
-            if ast_error is not None:
-                raise NotImplementedError(NO_MAGIC.format(given=found[0].strip()))
         linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
-        body = ast.parse(code, file).body
+        body = _statements(code, file)
         last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
         names = vars(self.module)
         exec(compile(ast.Module(body, []), file, "exec"), names)
@@ -175,12 +171,19 @@ def _refuse_input(prompt: object = "") -> str:
     raise NotImplementedError(NO_INPUT)
 
 
-def _syntax_error(code: str) -> SyntaxError | None:
+def _statements(code: str, file: str) -> list[ast.stmt]:
+    """Return the statements of a cell.
+
+    Raises:
+        NotImplementedError: it has a command of IPython.
+        SyntaxError: it is no Python.
+    """
     try:
-        ast.parse(code)
-    except SyntaxError as error:
-        return error
-    return None
+        return ast.parse(code, file).body
+    except SyntaxError:
+        if command := MAGIC.search(code):
+            raise NotImplementedError(NO_MAGIC.format(given=command[0].strip())) from None
+        raise
 
 
 def recorded(error: BaseException) -> dict[str, Any] | None:

@@ -76,7 +76,7 @@ class DisplayFormatter:
         """Return the representations of a value; none where the value shows itself."""
         if isinstance(value, Widget):
             return {VIEW: value.get_view_spec(), "text/plain": ""}, {}
-        if show := self.ipython_display_formatter.of(value) or _own_display(value):
+        if show := self.ipython_display_formatter.of(value) or _method(value, "_ipython_display_"):
             show(value)
             return {}, {}
         data, metadata = self._bundle(value)
@@ -115,10 +115,6 @@ def _method(value: Any, name: str) -> Callable[[Any], Any] | None:
     """Return a function that calls a method of a value; a class itself has none."""
     has = not isinstance(value, type) and callable(getattr(value, name, None))
     return (lambda value: getattr(value, name)()) if has else None
-
-
-def _own_display(value: Any) -> Callable[[Any], Any] | None:
-    return _method(value, "_ipython_display_")
 
 
 def _plain(value: Any) -> str:
@@ -255,8 +251,6 @@ class DisplayHandle:
 
 def display(
     *values: Any,
-    include: object = None,
-    exclude: object = None,
     metadata: Data | None = None,
     transient: Data | None = None,
     display_id: str | bool | None = None,

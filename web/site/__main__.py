@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(NONE)
         build.build(given.folder, where, lite=given.lite, names=not given.quick)
         if not given.still:
-            live.assemble(given.folder / "live")
+            live.assemble(given.folder / live.LIVE)
         if given.lite:
             add_lite(given.folder)
         if given.stick:

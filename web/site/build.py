@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from memlab.course.hero import picture as hero
 from memlab.pictures import live as live_view
 from web.publish.repository import Repository
+from web.pyodide import ROOT
 from web.site import (
     claims,
     frame,
@@ -26,9 +28,8 @@ from web.site import (
     words,
 )
 from web.site.frame import SitePage
-from web.site.lessons import Lesson
 from web.site.markdown import COMMENT, Headings
-from web.site.places import CLAIMS, COPIES, ROOT, Places, page_of, places, relative
+from web.site.places import CLAIMS, COPIES, Places, page_of, places, relative
 
 BUILD = ROOT / "build" / "site"
 PAGE = Path(__file__).resolve().parents[1] / "page"
@@ -186,21 +187,16 @@ def around(file: str, known: Places, language: str) -> Iterator[tuple[str, str, 
     def link(place: str, text: str) -> str:
         return f'<a href="{relative(place, here)}">{escape(text)}</a>'
 
-    ordered = [lesson.file for lesson in lessons.lessons()]
-    if file in ordered:
-        at = ordered.index(file)
-        neighbours: Iterable[tuple[str, Lesson]] = [
-            *(("previous", lessons.lessons()[at - 1]) for _ in range(at > 0)),
-            *(("next", lesson) for lesson in lessons.lessons()[at + 1 : at + 2]),
-        ]
-        for kind, lesson in neighbours:
-            yield kind, words.of(kind, language), link(lesson.place, lesson.name)
+    for before, after in pairwise(lessons.lessons()):
+        if after.file == file:
+            yield "previous", words.of("previous", language), link(before.place, before.name)
+        if before.file == file:
+            yield "next", words.of("next", language), link(after.place, after.name)
     solved = str(PurePosixPath(file).parent / "solutions" / PurePosixPath(file).name)
     if solved in known.of:
         said = words.of("solutions_long", language)
         yield "solutions", words.of("solutions", language), link(known.of[solved], said)
-    guide = f"lessons/instructor/{PurePosixPath(file).name[:2]}.md"
-    if file in ordered and guide in known.of:
+    for guide in (lesson.guide for lesson in lessons.lessons() if lesson.file == file):
         said = words.of("instructor", language)
         yield "instructor", said, link(known.of[guide], "Minute plan, answers, wrong guesses")
 

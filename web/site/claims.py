@@ -11,6 +11,7 @@ from typing import TypeVar
 from memlab import claims as table
 from memlab.claims import verdicts
 from memlab.claims.table import SURE, Claim, OwnFigure, SourceText, TableRow
+from web.site import markdown
 from web.site.frame import SitePage
 from web.site.markdown import Headings
 
@@ -54,7 +55,7 @@ def _legend(claims: Iterable[Claim]) -> str:
 
 def _claims(claims: Sequence[Claim], run: bool) -> str:
     bodies = _grouped(claims, lambda claim: _row(claim, run))
-    return _table(("claim", "a text says", "claimed", "memlab", "verdict"), bodies)
+    return markdown.table("Table", ("claim", "a text says", "claimed", "memlab", "verdict"), bodies)
 
 
 def _grouped(rows: Iterable[R], write: Callable[[R], str], taken: Container[str] = ()) -> str:
@@ -74,14 +75,6 @@ def head(id: str) -> str:
     return id.partition(".")[0]
 
 
-def _table(heads: Iterable[str], bodies: str) -> str:
-    cells = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    return (
-        '<div class="table" tabindex="0" role="group" aria-label="Table"><table>'
-        f"<thead><tr>{cells}</tr></thead>\n{bodies}</table></div>\n"
-    )
-
-
 def _row(claim: Claim, run: bool) -> str:
     due = _due(claim, run)
     ours = verdicts.beside(claim.claimed, claim.computed) if due else LATER
@@ -89,7 +82,7 @@ def _row(claim: Claim, run: bool) -> str:
         f'<a href="#text-{name}">{escape(table.text(name).author)}</a>' for name in claim.text
     )
     cells = (
-        ("claimed", f"{escape(claim.claimed)}"),
+        ("claimed", escape(claim.claimed)),
         ("memlab", escape(ours)),
         ("verdict", f'<span class="verdict">{escape(claim.verdict if due else "")}</span>'),
     )
@@ -126,7 +119,8 @@ def _own(figures: Iterable[OwnFigure], run: bool) -> str:
             f'<td data-label="memlab">{_result(figure, run)}</td></tr>\n'
         )
 
-    return _table(("figure", "what it is", "memlab"), _grouped(figures, row, taken))
+    bodies = _grouped(figures, row, taken)
+    return markdown.table("Table", ("figure", "what it is", "memlab"), bodies)
 
 
 def _result(figure: OwnFigure, run: bool) -> str:

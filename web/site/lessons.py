@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from memlab.errors import InputError
+from web.pyodide import ROOT
 from web.site.notebook import first_words, read
-from web.site.places import ROOT, page_of
+from web.site.places import page_of
 
-HEADING = re.compile(r"(?:Appendix: )?(?:(\d\d) )?([^:]+?)(?:[:\uff1a]\s*(.+))?")
+HEADING = re.compile(r"(\d\d) ([^:]+): (.+)")
 MINUTES = re.compile(r"(\d+) minutes\. (?:Needs: (.+)\.)?")
 SPINE = re.compile(r"The spine is ([^.]+)\.")
 
@@ -38,25 +39,30 @@ class Lesson:
         """Number and title."""
         return f"{self.number} {self.title}"
 
+    @property
+    def guide(self) -> str:
+        """File for its instructors."""
+        return f"lessons/instructor/{self.number}.md"
+
 
 @cache
 def lessons() -> tuple[Lesson, ...]:
     """Return all lessons by their numbers."""
     return tuple(
-        _lesson(str(path.relative_to(ROOT).as_posix()))
+        _lesson(path.relative_to(ROOT).as_posix())
         for path in sorted(ROOT.glob("lessons/[0-9][0-9]_*.ipynb"))
     )
 
 
 def _lesson(file: str) -> Lesson:
-    heading, *lines = first_words(read(ROOT / file))
-    number, title, question = re.fullmatch(HEADING, heading).groups()  # type: ignore[union-attr]  # a test of lessons
-    found = MINUTES.match(" ".join(lines))
-    if not (number and question and found):
+    first, *lines = first_words(read(ROOT / file))
+    heading, minutes = HEADING.fullmatch(first), MINUTES.match(" ".join(lines))
+    if not (heading and minutes):
         raise InputError(f"{file} does not begin with its number, its question and its minutes.")
-    needs = tuple(re.findall(r"\b(\d\d) ", found[2] or ""))
+    number, title, question = heading.groups()
+    needs = tuple(re.findall(r"\b(\d\d) ", minutes[2] or ""))
     asked = question[0].upper() + question[1:]
-    return Lesson(number, title, asked, int(found[1]), needs, file)
+    return Lesson(number, title, asked, int(minutes[1]), needs, file)
 
 
 def find(number: str) -> Lesson:

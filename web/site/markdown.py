@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape, unescape
+from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from web.pyodide import ROOT
 from web.site import places
 from web.site.code import highlighted
-from web.site.places import ROOT
 
 Resolve = Callable[[str], str]
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -28,6 +28,8 @@ CLAIMS = f"{places.CLAIMS}:"
 """Link that stands for the page of the table."""
 LANGUAGES = {"中文": "zh", "日本語": "ja"}
 """Languages of the cells of a column, by its heading."""
+FRAME = '<div class="table" tabindex="0" role="group" aria-label="{label}">'
+"""Beginning of the frame that a wide table scrolls in."""
 
 
 @dataclass
@@ -80,6 +82,7 @@ def _block(code: str, language: str, _: str) -> str:
 
 def _prepare(tokens: Sequence[Token], resolve: Resolve, headings: Headings) -> None:
     """Give tokens their ids, links, frames and languages, in place."""
+    _say_languages(tokens)
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
             token.attrSet("id", headings.add(int(token.tag[1:]), plain(tokens[at + 1])))
@@ -89,7 +92,6 @@ def _prepare(tokens: Sequence[Token], resolve: Resolve, headings: Headings) -> N
             _framed(token)
         if token.children:
             token.children = list(_inline(token.children, resolve))
-    _say_languages(tokens)
 
 
 def plain(token: Token) -> str:
@@ -101,9 +103,17 @@ def plain(token: Token) -> str:
 def _framed(token: Token) -> None:
     """Put a table into a frame that it can scroll in."""
     opens = token.type == "table_open"
-    frame = '<div class="table" tabindex="0" role="group" aria-label="Table">'
     token.type, token.tag = "html_block", ""
-    token.content = f"{frame}<table>\n" if opens else "</table></div>\n"
+    token.content = f"{FRAME.format(label='Table')}<table>\n" if opens else "</table></div>\n"
+
+
+def table(label: str, heads: Iterable[str], bodies: str) -> str:
+    """Return a table in its frame; ``bodies`` are its ``tbody`` elements as HTML."""
+    cells = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    return (
+        f"{FRAME.format(label=label)}<table>"
+        f"<thead><tr>{cells}</tr></thead>\n{bodies}</table></div>\n"
+    )
 
 
 def _inline(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
@@ -138,16 +148,11 @@ def _say_languages(tokens: Sequence[Token]) -> None:
         if token.type == "tr_open":
             at = 0
         if token.type == "th_open":
-            columns = [*columns[:at], LANGUAGES.get(plain_of(tokens[i + 1]), "")]
+            columns = [*columns[:at], LANGUAGES.get(plain(tokens[i + 1]), "")]
         if token.type in ("th_open", "td_open"):
             if at < len(columns) and columns[at]:
                 token.attrSet("lang", columns[at])
             at += 1
-
-
-def plain_of(token: Token) -> str:
-    """Return the words of an inline token whose texts are HTML already."""
-    return unescape("".join(part.content for part in token.children or ()))
 
 
 @cache

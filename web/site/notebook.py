@@ -74,13 +74,19 @@ def joined(lines: str | list[str]) -> str:
 def _code(cell: Cell, language: str) -> str:
     """Return the code of a cell; code that the notebook folds is folded here too."""
     label = escape(words.of("code", language))
-    code = (
-        f'<pre class="source" tabindex="0" aria-label="{label}" translate="no">'
-        f"<code>{highlighted(source(cell))}</code></pre>\n"
-    )
+    code = code_block(source(cell), language)
     if cell["metadata"].get("jupyter", {}).get("source_hidden"):
         code = f"<details><summary>{label}</summary>{code}</details>\n"
     return f'<div class="code">{code}</div>\n'
+
+
+def code_block(code: str, language: str = "en") -> str:
+    """Return the code of a cell in the element that becomes its editor."""
+    label = escape(words.of("code", language))
+    return (
+        f'<pre class="source" tabindex="0" aria-label="{label}" translate="no">'
+        f"<code>{highlighted(code)}</code></pre>\n"
+    )
 
 
 def as_question(outputs: str) -> str:

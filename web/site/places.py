@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from memlab.errors import InputError
 from web.publish.repository import Repository
+from web.pyodide import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     "lessons/*.ipynb", "lessons/appendix/*.ipynb", "lessons/solutions/*.ipynb",
     "lessons/??/*.ipynb", "lessons/??/solutions/*.ipynb", "lessons/*.md", "lessons/instructor/*.md",
@@ -133,7 +133,10 @@ def places(
     extra: Mapping[str, str] | None = None,
 ) -> Places:
     """Return the places of all files that the site shows."""
-    files = [str(path.relative_to(ROOT).as_posix()) for name in PAGES for path in ROOT.glob(name)]
-    copies = [str(path.relative_to(ROOT).as_posix()) for name in COPIES for path in ROOT.glob(name)]
-    own = {file: page_of(file) for file in sorted(files)} | {file: file for file in sorted(copies)}
+    own = {file: page_of(file) for file in _files(PAGES)} | {file: file for file in _files(COPIES)}
     return Places(own | MOVED, repository, lite, extra or {})
+
+
+def _files(names: Iterable[str]) -> list[str]:
+    """Return the paths of the files of the repository that patterns name."""
+    return sorted(path.relative_to(ROOT).as_posix() for name in names for path in ROOT.glob(name))

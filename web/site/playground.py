@@ -9,9 +9,8 @@ from typing import Any
 from memlab import views
 from memlab.pictures.live import link
 from memlab.pictures.memory.playground import WRITTEN
-from web.site.code import highlighted
 from web.site.frame import SitePage
-from web.site.notebook import picture
+from web.site.notebook import code_block, picture
 
 PLACE = "playground.html"
 TITLE = "Any network, any technique: where does the memory go?"
@@ -73,7 +72,6 @@ def _cell(stored: str) -> str:
     """Return the cell: its picture first, for the code is the same for everybody."""
     return (
         f'<section class="cell" data-cell="playground-01">\n<div class="output">{stored}</div>\n'
-        '<details class="code"><summary>In a notebook</summary><pre class="source" tabindex="0" '
-        f'aria-label="Code" translate="no"><code>{highlighted(CODE)}</code></pre></details>\n'
+        f'<details class="code"><summary>In a notebook</summary>{code_block(CODE)}</details>\n'
         "</section>\n"
     )

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from memlab.course.hero.figures import HeroFigures
+from web.pyodide import ROOT
 from web.site import lessons, mountain
 from web.site.frame import SitePage
 from web.site.lessons import Lesson
 from web.site.notebook import TITLE
-from web.site.places import ROOT
 
 ABOUT = (
     "memlab plans one training step to the byte, shows which operation still needs each byte, then "

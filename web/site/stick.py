@@ -9,6 +9,7 @@ from memlab.errors import InputError
 from web.site import serve
 
 SITE, SERVER = "site", "serve.py"
+UNIX = '#!/bin/sh\ncd "$(dirname "$0")" && exec python3 serve.py site --open\n'
 STARTS = {
     "start-windows.bat": (
         "@echo off\r\n"
@@ -19,8 +20,8 @@ STARTS = {
         ":end\r\n"
         "pause\r\n"
     ),
-    "start-macos.command": '#!/bin/sh\ncd "$(dirname "$0")" && exec python3 serve.py site --open\n',
-    "start-linux.sh": '#!/bin/sh\ncd "$(dirname "$0")" && exec python3 serve.py site --open\n',
+    "start-macos.command": UNIX,
+    "start-linux.sh": UNIX,
 }
 """File that starts the server, by its name; it says on which system."""
 README = f"""memlab on a stick

@@ -6,11 +6,12 @@ from __future__ import annotations
 from html import escape
 from pathlib import PurePosixPath
 
+from web.pyodide import ROOT
 from web.site import lessons, markdown
 from web.site.frame import SitePage
 from web.site.lessons import Lesson
 from web.site.markdown import Headings
-from web.site.places import ROOT, Places, relative
+from web.site.places import Places, relative
 from web.site.start import lecture_minutes
 
 PLACE = "teach.html"
@@ -46,18 +47,12 @@ def page(known: Places) -> SitePage:
 
 def _table(known: Places) -> str:
     rows = "".join(_row(lesson, known) for lesson in lessons.lessons())
-    heads = "".join(
-        f'<th scope="col">{head}</th>'
-        for head in ("lesson", "its question", "minutes", "for instructors", "solutions")
-    )
-    return (
-        '<div class="table" tabindex="0" role="group" aria-label="Lessons"><table>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>\n"
-    )
+    heads = ("lesson", "its question", "minutes", "for instructors", "solutions")
+    return markdown.table("Lessons", heads, f"<tbody>{rows}</tbody>")
 
 
 def _row(lesson: Lesson, known: Places) -> str:
-    guide = known.of[f"lessons/instructor/{lesson.number}.md"]
+    guide = known.of[lesson.guide]
     solved = known.of[f"lessons/solutions/{PurePosixPath(lesson.file).name}"]
     number = lesson.number
     return (
