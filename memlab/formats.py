@@ -119,6 +119,11 @@ class Format:
         return self.stored_as.startswith(_OTHERS) and not _other_types()
 
     @property
+    def bits_type(self) -> str:
+        """Name of the NumPy type of the bits of a value: an unsigned integer."""
+        return f"uint{8 * self.nbytes(1)}"
+
+    @property
     def type_name(self) -> str:
         """Name of the NumPy type that stores values of the format."""
         return self.stored_as.removeprefix(_OTHERS)
@@ -177,7 +182,7 @@ class Format:
         if not self.stored_as:
             raise InputError(f"NumPy stores no {self.name} values; pack them into uint8.")
         if self.as_bits:
-            return numpy.dtype(f"uint{8 * packed(1, self.bits)}")
+            return numpy.dtype(self.bits_type)
         if self.stored_as.startswith(_OTHERS):
             import ml_dtypes
 
