@@ -216,6 +216,14 @@ IN_PAGE = sys.platform == "emscripten"
 """True in a web page, which has NumPy and memlab alone, and where nothing can be installed."""
 
 
+def absent_in_page(what: str, package: str) -> AbsentInPageError:
+    """Return the error for a package that ``what`` needs and no web page has."""
+    return AbsentInPageError(
+        _("{what} needs {package}, which no web page has; do it in the lab on a computer.",
+          what=what, package=package)
+    )  # fmt: skip
+
+
 def library(module: str, what: str) -> ModuleType:
     """Return a module of another package, which ``what`` needs. It is imported on first use.
 
@@ -227,10 +235,7 @@ def library(module: str, what: str) -> ModuleType:
     except ModuleNotFoundError:
         package = module.partition(".")[0]
         if IN_PAGE:
-            raise AbsentInPageError(
-                _("{what} needs {package}, which no web page has; do it in the lab on a computer.",
-                  what=what, package=package)
-            ) from None  # fmt: skip
+            raise absent_in_page(what, package) from None
         raise InputError(
             _("{what} needs {package}, which is not installed; try pip install {package}.",
               what=what, package=package)

@@ -122,6 +122,11 @@ class Format:
         return self.stored_as.startswith(_OTHERS) and _other_types() is None
 
     @property
+    def bits_type(self) -> str:
+        """Name of the NumPy type of the bits of a value: an unsigned integer."""
+        return f"uint{8 * self.nbytes(1)}"
+
+    @property
     def type_name(self) -> str:
         """Name of the NumPy type that stores values of the format."""
         return self.stored_as.removeprefix(_OTHERS)
@@ -181,7 +186,7 @@ class Format:
             raise InputError(f"NumPy stores no {self.name} values; pack them into uint8.")
         if self.stored_as.startswith(_OTHERS):
             if (others := _other_types()) is None:
-                return numpy.dtype(f"uint{8 * packed(1, self.bits)}")
+                return numpy.dtype(self.bits_type)
             stored: type[Any] = getattr(others, self.type_name)
             return numpy.dtype(stored)
         return numpy.dtype(self.stored_as)

@@ -114,13 +114,13 @@ def page_memory() -> PageMemory:
 
         _fields_ = [(f"count{number}", ctypes.c_size_t) for number in range(1, 11)]
 
-    library: Any = ctypes.CDLL(None)
-    library.mallinfo.restype = Counts
+    c_library: Any = ctypes.CDLL(None)
+    c_library.mallinfo.restype = Counts
     for name in ("sbrk", "emscripten_get_heap_max", "emscripten_get_heap_size"):
-        getattr(library, name).restype = ctypes.c_size_t
-    end, most = library.sbrk(0), library.emscripten_get_heap_max()
-    free = most - end + library.mallinfo().count9
-    return PageMemory(library.emscripten_get_heap_size(), free)
+        getattr(c_library, name).restype = ctypes.c_size_t
+    end, most = c_library.sbrk(0), c_library.emscripten_get_heap_max()
+    free = most - end + c_library.mallinfo().count9
+    return PageMemory(c_library.emscripten_get_heap_size(), free)
 
 
 def limited() -> bool:
@@ -195,11 +195,6 @@ def compiled_beforehand() -> Path | None:
     where there is no such file."""
     file = Path(os.environ.get(TABLE) or Path(__file__).parents[1] / "kernels.wasm")
     return file if not _installed("numba") and file.is_file() else None
-
-
-def compiling() -> bool:
-    """True if Numba is installed, which compiles kernels when they are first called."""
-    return _installed("numba")
 
 
 def _installed(package: str) -> bool:

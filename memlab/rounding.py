@@ -291,16 +291,15 @@ def to_bits(held: Doubles, format: Format) -> Array:
     """Return values of a format as its bits, unsigned integers of the same shape; NaN has the sign
     of the value and the bits of ``bits``."""
     if format.kind == "int":
-        return (held.astype(np.int64) & (1 << format.bits) - 1).astype(_unsigned(format))
-    size, least = np.abs(held), 1 - format.bias
+        return (held.astype(np.int64) & (1 << format.bits) - 1).astype(format.bits_type)
+    size, power = np.abs(held), _power(held, format)
     with np.errstate(invalid="ignore"):
-        exponent = np.where(size > 0, np.maximum(np.frexp(size)[1] - 1, least), least)
-        steps = np.ldexp(size, format.mantissa - exponent)
-        codes = (exponent - least << format.mantissa) + steps
+        before = power + format.mantissa - 1 + format.bias << format.mantissa
+        codes = np.where(size > 0, before + np.ldexp(size, -power), 0)
     codes = np.where(size > format.largest, format.top + 1, codes)
     codes = np.where(np.isnan(held), _word(nan, format), codes).astype(np.int64)
     sign = np.signbit(held).astype(np.int64) << format.exponent + format.mantissa
-    return np.asarray((codes | sign).astype(_unsigned(format)))
+    return np.asarray((codes | sign).astype(format.bits_type))
 
 
 def from_bits(codes: Array, format: Format) -> Doubles:
@@ -317,10 +316,6 @@ def from_bits(codes: Array, format: Format) -> Doubles:
     values = np.where(size == format.top + 1, inf if format.infinities else nan, values)
     values = np.where(size > format.top + 1, nan, values)
     return np.asarray(np.copysign(values, np.where(whole >> length, -1.0, 1.0)))
-
-
-def _unsigned(format: Format) -> str:
-    return f"uint{8 * format.nbytes(1)}"
 
 
 def _power(real: Doubles, format: Format) -> npt.NDArray[np.int32]:

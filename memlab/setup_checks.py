@@ -143,11 +143,12 @@ def examine() -> list[SetupCheck]:
 def _of_page() -> list[SetupCheck]:
     """Return the checks of a web page, in which nothing is installed or can be fixed."""
     kernels = "its kernels are compiled" if free_memory.computing() else "it came without kernels"
+    room = free_memory.room()
     return [
         SetupCheck("machine", "ok", free_memory.here()),
         SetupCheck("memlab", "ok", f"in this web page, and {kernels}; {ELSEWHERE}"),
         SetupCheck("Python", "ok", f"{platform.python_version()}, {sys.platform}"),
-        check_memory(*free_memory.room(), free_memory.room().nbytes),
+        check_memory(room.nbytes, room.limit, room.nbytes),
     ]
 
 

@@ -8,7 +8,7 @@ not planned.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from memlab import strings, units
@@ -361,17 +361,12 @@ def workspace_and_time(
         )
         words = duration(timed.seconds), f"{ratio(by)} ×"
         fact = Fact(name, ", ".join(words), more=origin(timed.samples, machine))
-        times.append(
-            LabelledBar(
-                timed.seconds, "measured", [(words[0], True), (f"  {words[1]}", False)], fact
-            )
-        )
+        label = [(words[0], True), (f"  {words[1]}", False)]
+        times.append(LabelledBar(timed.seconds, "measured", label, fact, named_beside=name))
     across = bytes_over(round(max(bar.value for bar in sizes)), TIGHT)
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
     left = bars(sizes, across, PITCH, title, told=told)
     right = bars(times, seconds, PITCH, timings.said("time"), axis=foot)
-    named = [bar._replace(name=row.name) for bar, row in zip(times, rows, strict=True)]
-    right = replace(right, phone=bars(named, seconds, PITCH, timings.said("time"), axis=foot).phone)
     return SideBySide([(left, 58), (right, 42)], gap=10)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 
@@ -213,10 +213,9 @@ def _errors(curves: list[TrainingCurve], high: float) -> Chart:
     for curve in curves:
         error = share(curve.history.error)
         fact = Fact(curve.name, error, more=curve.state)
-        rows.append(LabelledBar(1000 * curve.history.error, "measured", [(error, True)], fact))
-    chart = bars(rows, across, high / len(curves), text_of("head.error"))
-    named = [bar._replace(name=curve.name) for bar, curve in zip(rows, curves, strict=True)]
-    return replace(chart, phone=bars(named, across, 0, text_of("head.error")).phone)
+        rows.append(LabelledBar(1000 * curve.history.error, "measured", [(error, True)], fact,
+                                named_beside=curve.name))  # fmt: skip
+    return bars(rows, across, high / len(curves), text_of("head.error"))
 
 
 def training_curves(

@@ -71,7 +71,8 @@ def ready() -> Path:
 
 
 def build(extra: Sequence[str] = ()) -> Path:
-    """Build the library and its table where the sources have changed, and return the library.
+    """Build the library and its table, and return the library. Objects are kept whose sources have
+    not changed.
 
     Args:
         extra: modules of LLVM's code, as text, that are linked beside the kernels and the function
@@ -84,9 +85,9 @@ def build(extra: Sequence[str] = ()) -> Path:
     target.install()
     signatures.install()
     OBJECTS.mkdir(parents=True, exist_ok=True)
-    made = compile.jobs(signatures.gathered(), OBJECTS)
-    compile.compile_jobs(made)
-    objects = [job.file for job in made]
+    jobs = compile.jobs_of(signatures.gathered(), OBJECTS)
+    compile.compile_jobs(jobs)
+    objects = [job.file for job in jobs]
     objects += [link.object_of(text, OBJECTS) for text in (freeing_code(WORD), *extra)]
     link.library(objects, LIBRARY)
     folders = read_folders()
@@ -95,7 +96,7 @@ def build(extra: Sequence[str] = ()) -> Path:
         "sources": sources(folders),
         "triple": target.TRIPLE,
         "features": target.FEATURES,
-        "kernels": compile.table(made),
+        "kernels": compile.table(jobs),
     }
     LIBRARY.with_suffix(".json").write_text(json.dumps(listed, separators=(",", ":")))
     for file in {*OBJECTS.glob("*.o")} - {*objects}:

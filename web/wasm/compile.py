@@ -24,7 +24,6 @@ from web.wasm.target import FEATURES, TRIPLE
 
 types: Any = numba.types
 
-
 KERNELS = Path(compiling.__file__).parents[1]
 COMPILING = ("compile.py", "entries.py", "link.py", "target.py")
 """Files of this package that decide what code is made for a signature."""
@@ -43,26 +42,26 @@ class Job(NamedTuple):
         return self.file.with_suffix(".json")
 
 
-def jobs(needed: Iterable[Needed], folder: Path) -> list[Job]:
+def jobs_of(needed: Iterable[Needed], folder: Path) -> list[Job]:
     """Parts of the work, each with the file that it is kept in, the largest first."""
     modules: dict[str, list[Needed]] = defaultdict(list)
-    for each in needed:
-        modules[each.kernel.py_func.__module__].append(each)
-    made = [_job(name, kernels, folder) for name, kernels in modules.items()]
-    return sorted(made, key=lambda job: -len(job.functions))
+    for signature in needed:
+        modules[signature.kernel.py_func.__module__].append(signature)
+    parts = [_job(name, kernels, folder) for name, kernels in modules.items()]
+    return sorted(parts, key=lambda job: -len(job.functions))
 
 
 def _job(module: str, kernels: Sequence[Needed], folder: Path) -> Job:
     """Part of the work that is the kernels of a module."""
     short = module.removeprefix("memlab.kernels.").replace(".", "_")
-    functions = {f"{short}_{number}": each for number, each in enumerate(kernels)}
-    asked = [(each.name, each.given) for each in kernels]
-    return Job(folder / f"{short}-{digest(asked)[:16]}.o", functions)
+    functions = {f"{short}_{number}": kernel for number, kernel in enumerate(kernels)}
+    signatures = [(kernel.name, kernel.given) for kernel in kernels]
+    return Job(folder / f"{short}-{digest(signatures)[:16]}.o", functions)
 
 
-def digest(asked: Sequence[tuple[str, str]]) -> str:
+def digest(signatures: Sequence[tuple[str, str]]) -> str:
     """SHA-256 digest of signatures and of all that their code depends on."""
-    return hashlib.sha256(f"{asked} {_surroundings()}".encode()).hexdigest()
+    return hashlib.sha256(f"{signatures} {_surroundings()}".encode()).hexdigest()
 
 
 @cache
@@ -70,13 +69,13 @@ def _surroundings() -> str:
     """Digest of the sources of all kernels and of what compiles them, with its versions."""
     kernels = sorted(file for file in KERNELS.rglob("*.py") if "cuda" not in file.parts)
     files = [*kernels, *(Path(__file__).with_name(name) for name in COMPILING)]
-    read = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    return f"{read} {numba.__version__} {llvmlite.__version__} {TRIPLE} {FEATURES}"
+    sources = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return f"{sources} {numba.__version__} {llvmlite.__version__} {TRIPLE} {FEATURES}"
 
 
-def compile_jobs(made: Sequence[Job]) -> None:
+def compile_jobs(jobs: Sequence[Job]) -> None:
     """Compile what is not kept already, on all processors."""
-    left = [job for job in made if not job.listed.exists()]
+    left = [job for job in jobs if not job.listed.exists()]
     count = min(len(left), os.cpu_count() or 1)
     if count < 2:
         for job in left:
@@ -100,9 +99,9 @@ def compile_job(job: Job) -> None:
     """Compile the kernels of a module into one object."""
     libraries: dict[int, Any] = {}
     modules, results = [], {}
-    for name, each in job.functions.items():
-        each.kernel.compile(each.types)
-        compiled = each.kernel.overloads[each.types]
+    for name, needed in job.functions.items():
+        needed.kernel.compile(needed.types)
+        compiled = needed.kernel.overloads[needed.types]
         modules.append(llvm.parse_assembly(str(entry(name, compiled))))
         libraries |= compiled.library.libraries()
         results[name] = returned(compiled.fndesc.restype)
@@ -130,11 +129,11 @@ def returned(kind: Any) -> str:
     return "i" if kind.signed or kind.bitwidth < 64 else "u"
 
 
-def table(made: Iterable[Job]) -> dict[str, dict[str, tuple[str, str]]]:
+def table(jobs: Iterable[Job]) -> dict[str, dict[str, tuple[str, str]]]:
     """Names of the functions and the types of their results, by kernel and signature."""
     kernels: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
-    for job in made:
+    for job in jobs:
         results = json.loads(job.listed.read_text())
-        for name, each in job.functions.items():
-            kernels[each.name][each.given] = name, results[name]
+        for name, needed in job.functions.items():
+            kernels[needed.name][needed.given] = name, results[name]
     return dict(sorted(kernels.items()))

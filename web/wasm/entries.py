@@ -113,8 +113,8 @@ def _results(builder: Any, kind: Any, value: Any) -> Iterator[Any]:
     """Yield the words of a result."""
     target = context()
     if isinstance(kind, types.BaseTuple):
-        for part, each in zip(kind, cgutils.unpack_tuple(builder, value), strict=True):
-            yield from _results(builder, part, each)
+        for part, item in zip(kind, cgutils.unpack_tuple(builder, value), strict=True):
+            yield from _results(builder, part, item)
     elif isinstance(kind, types.Float):
         yield target.cast(builder, value, kind, types.float64)
     elif not isinstance(kind, types.NoneType):

@@ -21,13 +21,12 @@ from numba.core.registry import CPUDispatcher
 
 from memlab.kernels.cpu import blas
 from memlab.kernels.cpu import compile as compiling
-from memlab.kernels.cpu.compiled_table import described, full_name, positional
+from memlab.kernels.cpu.compiled_table import STRIDED, described, full_name, positional
 from memlab.kernels.formulas import called
 
 types: Any = numba.types
 
-
-STRIDED = frozenset({"memlab.kernels.cpu.loop_products"})
+WITH_GAPS = frozenset({"memlab.kernels.cpu.loop_products"})
 """Modules whose code is compiled for arrays with gaps alone: it is as fast for others."""
 
 
@@ -61,9 +60,9 @@ class Kernel(CPUDispatcher):
     def needs(self, *args: Any) -> None:
         """Write down that code for the types of these arguments is needed."""
         name, given = full_name(self.py_func), described(args)
-        layouts = "CA"
-        if self.py_func.__module__ in STRIDED:
-            given, layouts = re.sub("C\\b", "A", given), "A"
+        layouts = f"C{STRIDED}"
+        if self.py_func.__module__ in WITH_GAPS:
+            given, layouts = re.sub("C\\b", STRIDED, given), STRIDED
         if (name, given) not in NEEDED:
             kinds = tuple(_type(value, layouts) for value in args)
             NEEDED[name, given] = Needed(self, name, given, kinds)
@@ -86,7 +85,8 @@ def _type(value: Any, layouts: str) -> Any:
     written, contiguous (``C``) or with values that lie apart (``A``)."""
     kind = numba.typeof(value)
     if isinstance(kind, types.Array):
-        return types.Array(kind.dtype, kind.ndim, kind.layout if kind.layout in layouts else "A")
+        layout = kind.layout if kind.layout in layouts else STRIDED
+        return types.Array(kind.dtype, kind.ndim, layout)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return types.NamedTuple([_type(part, layouts) for part in value], type(value))
     if isinstance(value, tuple):
@@ -105,12 +105,7 @@ def _kernel(function: Callable[..., Any], liberties: AbstractSet[str], keep: boo
     """Kernel that writes down its calls."""
     for formula in called(function).values():
         compiling.callable_in_loops(formula)
-    options = {
-        "nopython": True,
-        "nogil": True,
-        "error_model": "numpy",
-        "fastmath": set(liberties),
-    }
+    options = {"nopython": True, **compiling.options(liberties)}
     return Kernel(py_func=function, targetoptions=options)
 
 

@@ -75,7 +75,7 @@ def _by_numba(function: Callable[..., Any], liberties: AbstractSet[str], keep: b
 
     for formula in called(function).values():
         callable_in_loops(formula)
-    kernel: Any = numba.njit(nogil=True, error_model="numpy", fastmath=set(liberties))(function)
+    kernel: Any = numba.njit(**options(liberties))(function)
     if not keep:
         return kernel
     try:
@@ -85,6 +85,11 @@ def _by_numba(function: Callable[..., Any], liberties: AbstractSet[str], keep: b
     except (OSError, RuntimeError):  # no cache folder is writable: compiled in each session
         pass
     return kernel
+
+
+def options(liberties: AbstractSet[str]) -> dict[str, Any]:
+    """Options that Numba compiles a kernel with, given its fast-math flags."""
+    return {"nogil": True, "error_model": "numpy", "fastmath": set(liberties)}
 
 
 @cache

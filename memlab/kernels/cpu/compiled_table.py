@@ -53,12 +53,13 @@ class Code(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A library, and the names of its functions: by kernel, then by signature, each with the type
-    of its result."""
+    """A library; the names of its functions, by kernel, then by signature, each with the type of
+    its result; and the features and LLVM's name of what it was compiled for."""
 
     library: ctypes.CDLL
     functions: Mapping[str, Mapping[str, tuple[str, str]]]
     features: frozenset[str]
+    triple: str
 
 
 @cache
@@ -72,11 +73,8 @@ def table() -> Table:
     if file is None:
         raise InputError("there are no compiled kernels here; try pip install numba scipy.")
     listed = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
-    functions = {
-        kernel: {given: (name, result) for given, (name, result) in each.items()}
-        for kernel, each in listed["kernels"].items()
-    }
-    return Table(ctypes.CDLL(str(file)), functions, frozenset(listed["features"]))
+    library, features = ctypes.CDLL(str(file)), frozenset(listed["features"])
+    return Table(library, listed["kernels"], features, listed["triple"])
 
 
 class TableKernel:
@@ -241,21 +239,21 @@ def _code(name: str, args: tuple[Any, ...], returned: str) -> Code:
     return Code(function, Struct("<" + _letters(args)), Struct("<" + letters), result)
 
 
-def _result(names: list[str], made: list[Callable[[Iterator[Any]], Any]]) -> Any:
+def _result(names: list[str], parts: list[Callable[[Iterator[Any]], Any]]) -> Any:
     """Format of the words of a result, and the function that makes the result of them."""
     letters = ""
     while names:
         name = names.pop(0)
         if name == ")":
-            return letters, partial(_tuple, made)
+            return letters, partial(_tuple, parts)
         if name == "(":
-            inner, parts = _result(names, [])
+            inner, whole = _result(names, [])
             letters += inner
-            made.append(parts)
+            parts.append(whole)
         else:
             letters += LETTERS.get(name, "q") if name != "n" else ""
-            made.append({"n": _nothing, "b": _truth}.get(name, next))
-    return letters, made[0]
+            parts.append({"n": _nothing, "b": _truth}.get(name, next))
+    return letters, parts[0]
 
 
 def _tuple(parts: list[Callable[[Iterator[Any]], Any]], words: Iterator[Any]) -> tuple[Any, ...]:

@@ -73,9 +73,9 @@ def width(features: Set[str], triple: str) -> Width:
 
 
 def _triple() -> str:
-    """LLVM's name of the architecture of this process."""
+    """LLVM's name of the architecture that kernels are compiled for."""
     if not compiler():
-        return "wasm32"
+        return compiled_table.table().triple
     from llvmlite import binding as llvm
 
     return str(llvm.get_process_triple())

@@ -14,12 +14,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from memlab.errors import IN_PAGE, AbsentInPageError, InputError, library
+from memlab.errors import IN_PAGE, InputError, absent_in_page, library
 
 SWITCH = "NUMBA_ENABLE_CUDASIM"
 """Environment variable by which a user decides: 1 for the simulator, 0 for the real package."""
 EXTRAS = "try pip install 'memlab[cuda13]', or 'memlab[cuda12]' for an older driver"
-CONFIG: Any = library("numba", "a kernel for a GPU").config
+KERNEL = "a kernel for a GPU"
+CONFIG: Any = library("numba", KERNEL).config
 MAJOR, MINOR = 75, 76
 """Numbers of the driver's attributes for the two parts of a compute capability."""
 
@@ -45,10 +46,7 @@ def target() -> CudaTarget:
             none; or this is a web page.
     """
     if IN_PAGE:
-        raise AbsentInPageError(
-            "a GPU and its simulator need numba, which no web page has; do it in the lab on a "
-            "computer."
-        )
+        raise absent_in_page(KERNEL, "numba")
     if simulated():
         return SIMULATOR
     device = gpu()

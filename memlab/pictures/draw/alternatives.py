@@ -142,7 +142,8 @@ def with_names_below(chart: Chart) -> Chart:
 
 class LabelledBar(NamedTuple):
     """A bar: its value, the origin of the value, its label and its fact. ``name`` stands before the
-    bar, ``below`` in smaller type under the name."""
+    bar, ``below`` in smaller type under the name. ``named_beside`` is the name of a bar that has it
+    from the chart beside; on a phone, where no chart stands beside, the bar has it itself."""
 
     value: float
     origin: str
@@ -150,6 +151,7 @@ class LabelledBar(NamedTuple):
     fact: Fact
     name: Runs = ""
     below: str = ""
+    named_beside: str = ""
 
 
 def bars(
@@ -188,11 +190,11 @@ def bars(
         scale, Scale(len(labelled), 0), marks, pitch * len(labelled), axis or Axis(rule=False),
         head, left=left + 13 if left else 0,
         right=max(_bold_width(bar.label) for bar in labelled) + 9, told=told, gap=gap,
-        phone=below_their_words(labelled, scale, axis, head),
+        phone=_below_their_words(labelled, scale, axis, head),
     )  # fmt: skip
 
 
-def below_their_words(
+def _below_their_words(
     labelled: Sequence[LabelledBar], scale: Scale, axis: Axis | None, head: Axis | None
 ) -> Chart:
     """Return a chart of horizontal bars for a phone: each below its name and its label."""
@@ -217,7 +219,8 @@ def below_their_words(
 
 def _words_above(bar: LabelledBar) -> list[Runs]:
     """Return the lines of words of a bar: its name, what stands below that, and its label."""
-    name = [(bar.name, True)] if isinstance(bar.name, str) else [*bar.name]
+    own = bar.name or bar.named_beside
+    name = [(own, True)] if isinstance(own, str) else [*own]
     label = [(bar.label, False)] if isinstance(bar.label, str) else [*bar.label]
     fits = texts.measure(label, 12) <= LINE_OF_PHONE
     return [*_flow([*name, (bar.below, False)]), *([label] if fits else _flow(label))]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memlab import free_memory
+from memlab.free_memory import compiler
 from memlab.kernels.numba_private_api import INSTALL, LISTENER
 
 
@@ -22,8 +22,8 @@ def _not_installed(event: str, listener: Any) -> Iterator[Any]:
     yield listener
 
 
-Listener: Any = LISTENER() if free_memory.compiling() else object
-install_listener: Any = INSTALL() if free_memory.compiling() else _not_installed
+Listener: Any = LISTENER() if compiler() else object
+install_listener: Any = INSTALL() if compiler() else _not_installed
 """Context of an event and a listener to it."""
 
 
