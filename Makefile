@@ -86,7 +86,7 @@ constraints:  ## resolve the versions in constraints.txt again (needs uv)
 clean:  ## remove the environment and the caches; my/ stays
 	rm -rf .venv .venv-cuda build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
-	find memlab tests lessons -name __pycache__ -type d -prune -exec rm -rf {} +
+	find memlab tests lessons web -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is renewed when the dependencies change, and only then.
 .venv/lab: EXTRAS = lab,lessons

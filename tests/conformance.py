@@ -16,6 +16,9 @@ from typing import Any, cast
 
 import numpy as np
 
+import memlab
+from memlab import InputError, views
+
 BLOCKED = ("numba", "scipy", "psutil")
 NETWORKS = ("vgg16", "resnet50", "alexnet", "gpt2")
 BATCHES = (1, 3, 8, 32, 100, 257)
@@ -28,20 +31,17 @@ EXACT = ("E6.chain",)
 TIMED = ("algorithm_times", "batch_times", "memory_rate", "vector_lanes")
 """Views that measure when they are made. Recorded measurements are drawn everywhere."""
 
-
 Cases = Iterator[tuple[str, Callable[[], object]]]
+PART = 10
+"""Of so many outputs one is drawn where time is short."""
+LONG = ("budget: ", "remedies: ", "explain: ", "exercise 11", "card 11", "exercise 08")
+"""Beginnings of the names of outputs that take seconds, which no draw has."""
 
 
 def cases() -> dict[str, Callable[[], object]]:
     """Functions that make each output, by its name."""
     groups = (_plans, _techniques, _claims, _cards, _errors, _views)
     return dict(chain.from_iterable(group() for group in groups))
-
-
-PART = 10
-"""Of so many outputs one is drawn where time is short."""
-LONG = ("budget: ", "remedies: ", "explain: ", "exercise 11", "card 11", "exercise 08")
-"""Beginnings of the names of outputs that take seconds, which no draw has."""
 
 
 def drawn(whole: bool = False) -> list[str]:
@@ -66,11 +66,17 @@ def shown(names: Iterable[str] | None = None) -> dict[str, str]:
     return {name: str(make[name]()) for name in (make if names is None else names)}
 
 
+def code(function: str) -> str:
+    """Python that prints what a function of this file returns for the names that it is given."""
+    return (
+        "import json, sys\nfrom tests import conformance\n"
+        f"print(json.dumps(conformance.{function}(json.loads(sys.argv[1]))))\n"
+    )
+
+
 def natively(names: Sequence[str]) -> dict[str, str]:
     """Outputs by their names in a Python of their own: other tests change what one has measured."""
-    code = "import json, sys; from tests import conformance as of\n"
-    code += "print(json.dumps(of.shown(json.loads(sys.argv[1]))))"
-    command = [sys.executable, "-c", code, json.dumps(names)]
+    command = [sys.executable, "-c", code("shown"), json.dumps(names)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -78,15 +84,11 @@ def natively(names: Sequence[str]) -> dict[str, str]:
 
 @cache
 def _step(network: str) -> Any:
-    import memlab
-
     return memlab.training_step(memlab.zoo.build(network), "adam")
 
 
 @cache
 def _plan(network: str) -> Any:
-    import memlab
-
     return memlab.plan(_step(network))
 
 
@@ -95,8 +97,6 @@ def _lines(plan: Any, batch: int) -> object:
 
 
 def _in_place(network: str) -> object:
-    import memlab
-
     return memlab.diff(_plan(network), memlab.plan(memlab.in_place(_step(network))), 8)
 
 
@@ -106,60 +106,46 @@ PLANNED: dict[str, Callable[[str], object]] = {
     "timeline beyond 64 bits": lambda name: _plan(name).timeline(10**15),
     "fit": lambda name: _plan(name).fit("12 GB"),
     "why": lambda name: _plan(name).why(32),
-    "diff": lambda name: _in_place(name),
+    "diff": _in_place,
     "layers": lambda name: _step(name).network,
 }
 
 
 def _plans() -> Cases:
-    import memlab
-
     for name, (kind, make) in product(memlab.zoo.ZOO, PLANNED.items()):
         yield f"{name}: {kind}", partial(make, name)
 
 
-@cache
-def _changed(name: str, batch: int) -> Any:
-    """The step of a network after a technique, or some in their order."""
-    import memlab
-
-    step = _step("resnet18" if name.startswith("resnet18") else "vgg16")
-    changes: dict[str, Callable[[], Any]] = {
-        "recompute": lambda: memlab.recompute(step, "every"),
-        "chain": lambda: memlab.recompute(step, "chain", batch=batch),
-        "offload": lambda: memlab.offload(step, "conv"),
-        "precision": lambda: memlab.precision(step, "mixed fp16"),
-        "masks": lambda: memlab.relu_masks(step),
-        "states": lambda: memlab.eight_bit_states(step),
-        "no reuse": lambda: memlab.no_reuse(step),
-        "lowering": lambda: memlab.lowering(step, algorithm="im2col-image"),
-        "parts": lambda: memlab.accumulate(step, 4),
-        "release": lambda: memlab.release(step),
-        "resnet18 in place": lambda: memlab.in_place(step),
-    }
-    return memlab.plan(changes[name]()).timeline(batch)
+CHANGES: dict[str, Callable[[Any, int], Any]] = {
+    "recompute": lambda step, _: memlab.recompute(step, "every"),
+    "chain": lambda step, batch: memlab.recompute(step, "chain", batch=batch),
+    "offload": lambda step, _: memlab.offload(step, "conv"),
+    "precision": lambda step, _: memlab.precision(step, "mixed fp16"),
+    "masks": lambda step, _: memlab.relu_masks(step),
+    "states": lambda step, _: memlab.eight_bit_states(step),
+    "no reuse": lambda step, _: memlab.no_reuse(step),
+    "lowering": lambda step, _: memlab.lowering(step, algorithm="im2col-image"),
+    "parts": lambda step, _: memlab.accumulate(step, 4),
+    "release": lambda step, _: memlab.release(step),
+    "resnet18 in place": lambda *_: memlab.in_place(_step("resnet18")),
+}
+"""Techniques by their names, for the step of VGG-16 at a batch."""
 
 
-TECHNIQUES = (
-    "recompute", "chain", "offload", "precision", "masks", "states", "no reuse", "lowering",
-    "parts", "release", "resnet18 in place",
-)  # fmt: skip
+def _changed(name: str, batch: int) -> object:
+    return memlab.plan(CHANGES[name](_step("vgg16"), batch)).timeline(batch)
 
 
 def _seconds(batch: int) -> object:
-    import memlab
-
     return memlab.clock(_step("vgg16"), batch, device="titan x", link="12 GB/s")
 
 
 def _placed(how: str, batch: int) -> object:
-    import memlab
-
     return memlab.place(_step("vgg16"), batch, how=how).text()
 
 
 def _techniques() -> Cases:
-    for name in TECHNIQUES:
+    for name in CHANGES:
         yield name, partial(_changed, name, 8)
         yield f"{name}, beyond 32 bits", partial(_changed, name, 1033)
     for batch in (32, 2048):
@@ -225,9 +211,6 @@ def _plain(value: Any) -> object:
 
 
 def _errors() -> Cases:
-    import memlab
-    from memlab import views
-
     step = partial(_step, "alexnet")
     calls: dict[str, Callable[[], object]] = {
         "no such network": lambda: memlab.zoo.build("resnet5"),
@@ -252,8 +235,6 @@ def _errors() -> Cases:
 
 def _said(call: Callable[[], object], answer: str = "nothing was refused: {}") -> str:
     """The sentence that a call is refused with, or what it returns."""
-    from memlab import InputError
-
     try:
         return answer.format(call())
     except InputError as error:
@@ -261,17 +242,13 @@ def _said(call: Callable[[], object], answer: str = "nothing was refused: {}") -
 
 
 def _memory(network: str, batch: int) -> str:
-    from memlab import views
-
     view = views.memory(network, batch=batch)
     return view.svg() + view.text()
 
 
 def _dragged(batch: int) -> str:
     """The picture of a batch of a view that showed another one before."""
-    from memlab import views
-
-    view = views.memory("vgg16", batch=8 if batch == 9 else 9)
+    view = views.memory("vgg16", batch=8)
     view.batch = batch
     svg: str = view.svg()
     return svg
@@ -285,8 +262,6 @@ def _page(make: Callable[[], Any]) -> str:
 
 
 def _views() -> Cases:
-    import memlab
-    from memlab import views
     from tests.pictures import pages
 
     for name in NETWORKS:
@@ -308,16 +283,8 @@ def refused() -> dict[str, str]:
 
 
 def _refusals() -> Iterator[tuple[str, str]]:
-    from memlab import InputError
-    from memlab.lesson.card_question import topics
-    from memlab.lesson.exercise_task import tasks
-
-    asked: dict[str, Callable[[], object]] = {
-        **{name: partial(_made, name) for name in TIMED},
-        **{f"card {name}": partial(each.truth, each.first) for name, each in topics().items()},
-        **{f"exercise {name}": partial(each.cases, Random(1)) for name, each in tasks().items()},
-    }
-    for name, ask in asked.items():
+    timed: dict[str, Callable[[], object]] = {name: partial(_made, name) for name in TIMED}
+    for name, ask in {**timed, **asked()}.items():
         try:
             ask()
         except InputError as error:
@@ -325,8 +292,6 @@ def _refusals() -> Iterator[tuple[str, str]]:
 
 
 def _made(view: str) -> object:
-    from memlab import views
-
     return getattr(views, view)()
 
 

@@ -34,6 +34,7 @@ from memlab.lesson.card_question import (
 from memlab.lesson.exercise_task import tasks
 from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import Mistake
+from memlab.pictures.draw.svg import NARROWEST
 from memlab.pictures.live import outputs
 from memlab.pictures.live.outputs import REQUIRED
 from memlab.runtime import memory_guard
@@ -369,7 +370,7 @@ RUNS = {"01.gradients"}
 
 @pytest.mark.parametrize("name", apart(GUESSES, RUNS.__contains__))
 def test_the_picture_shows_the_figures_of_the_text(name):
-    for guess, width in zip(GUESSES[name], cycle((358, 820))):
+    for guess, width in zip(GUESSES[name], cycle((NARROWEST, 820))):
         card = Card(topics()[name]).guess(guess).reveal()
         text, shown = card.text(), labels(card, width)
         assert set(labels(card, width, alone=False)) <= set(shown)

@@ -29,6 +29,7 @@ from memlab.lesson.material.case_rows import (
 )
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.marks import Line, Rect, Rule
+from memlab.pictures.draw.svg import NARROWEST
 from memlab.pictures.mountain.stack_parts import STACK
 from memlab.pictures.recompute import MADE
 from tests.pictures.shown import send
@@ -111,7 +112,7 @@ def test_images_are_bars_too():
 )
 def test_a_first_level_has_few_numerals_and_all_stand_apart(lesson, card, show):
     view = views.case(lesson, card=card, show=show)
-    for width in (358, 820, 960):
+    for width in (NARROWEST, 820, 960):
         svg = view.page(width).svg()
         assert len(numerals(label.content for label in svg.labels)) <= 12
         assert (svg.collisions(), svg.outside()) == ([], [])

@@ -16,17 +16,9 @@ from memlab.pictures.live.view import View
 from memlab.pictures.live.widget import Control
 from tests.pictures.shown import send
 
-
-def _makes_a_view(name: str) -> bool:
-    made = [
-        each
-        for each in (getattr(views, other) for other in views.__all__)
-        if isinstance(each, type)
-    ]
-    return any(issubclass(view, View) and view.made_by == name for view in made)
-
-
-FACTORIES = [name for name in views.__all__ if _makes_a_view(name)]
+TYPES = [each for name in views.__all__ if isinstance(each := getattr(views, name), type)]
+MAKERS = {view.made_by for view in TYPES if issubclass(view, View)}
+FACTORIES = [name for name in views.__all__ if name in MAKERS]
 
 
 def changed(view: View[Any], draw: Any) -> None:

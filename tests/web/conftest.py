@@ -5,10 +5,18 @@ import os
 import pytest
 from filelock import FileLock
 
+from web.node import RECORDED
 from web.site import build
+from web.wasm import build as wasm
 
 WHOLE = os.environ.get("MEMLAB_WEB") == "full"
-"""Whether each page is looked at, and the public names have theirs."""
+"""Whether everything is tested: each page, lesson, run and output."""
+
+
+def with_kernels() -> dict[str, str]:
+    """Environment of a Python in a page with kernels, which are compiled where they are old."""
+    library = wasm.ready().relative_to(wasm.ROOT)
+    return {**RECORDED, "MEMLAB_KERNELS": f"/project/{library.as_posix()}"}
 
 
 @pytest.fixture(scope="session")

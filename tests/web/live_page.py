@@ -1,4 +1,4 @@
-"""Steps and answers of a live page, for tests that drive it."""
+"""Pages that are served, opened, run and answered, for tests that drive them."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from web import live
 from web.pyodide import ROOT
-from web.site import build, serve
+from web.site import build, playground, serve
 from web.site.places import places
 
 START = 180_000
@@ -17,11 +17,15 @@ ASKS = re.compile(r"lesson\.(?:predict|recall|change)\(")
 ANSWERED = """([card, state]) => !card.getAttribute("aria-busy") &&
     (card.dataset.state !== state || card.querySelector(".ml-error"))"""
 IDLE = "document.body.dataset.python === 'ready'"
+EVERY = "[...document.querySelectorAll('section.cell')].every((cell) => cell.dataset.fine)"
+DONE = f"{IDLE} && {EVERY}"
+LAPTOP, PHONE = {"width": 1366, "height": 768}, {"width": 390, "height": 844}
 
 
 def site_of(folder, *lessons):
-    """Write the pages of some notebooks, with all that their Python loads, into a folder."""
-    known = places(None, False, build.OWN)
+    """Write some notebooks' pages and the playground, with all that their Python loads."""
+    known = places(extra=build.OWN)
+    build.write(playground.page(), known, folder)
     for lesson in lessons:
         build.write(build.notebook_page(f"lessons/{lesson}.ipynb", known), known, folder)
     build.copy(folder)
@@ -33,17 +37,18 @@ def served(folder):
     """The address of a folder on this machine."""
     with serve.server(folder, 0) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}/"
-        running.shutdown()
+        try:
+            yield f"http://{serve.HOST}:{running.server_port}/"
+        finally:
+            running.shutdown()
 
 
 @contextmanager
-def opened(browser, address, script="", **options):
-    """A page that asks this machine alone, in which a script runs first."""
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, **options)
+def profile(browser, address, script="", **options):
+    """A profile of a browser that may ask one address alone; in its pages a script runs first."""
+    context = browser.new_context(**{"viewport": LAPTOP, **options})
     context.set_default_timeout(START)
-    page, outside, errors = context.new_page(), [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    outside = []
 
     def refuse(route):
         outside.append(route.request.url)
@@ -51,22 +56,40 @@ def opened(browser, address, script="", **options):
 
     here = urlsplit(address).netloc
     context.route(lambda url: urlsplit(url).netloc not in ("", here), refuse)
-    page.add_init_script(script or "0")
-    page.goto(address)
-    yield page
-    context.close()
+    context.add_init_script(script or "0")
+    try:
+        yield context
+    finally:
+        context.close()
     assert outside == []
+
+
+@contextmanager
+def opened(browser, address, script="", **options):
+    """A page of a profile; an uncaught error in its scripts fails the test."""
+    errors = []
+    with profile(browser, address, script, **options) as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(address)
+        yield page
     assert errors == []
 
 
 def notebook(lesson):
-    """The code cells of a notebook: their names, and their text."""
+    """The code cells of a notebook."""
     cells = json.loads((ROOT / f"lessons/{lesson}.ipynb").read_text(encoding="utf-8"))["cells"]
     return [cell for cell in cells if cell["cell_type"] == "code"]
 
 
 def code(cell):
     return "".join(cell["source"])
+
+
+def solution(lesson, name):
+    """The code of a cell of a solved notebook."""
+    (solved,) = (code(cell) for cell in notebook(f"solutions/{lesson}") if cell["id"] == name)
+    return solved
 
 
 def draws(cell):
@@ -97,8 +120,7 @@ def run_all(page):
     """Run every cell, and wait until all have ended."""
     page.wait_for_function(f"{IDLE} || document.body.dataset.python === 'runs'")
     page.locator("[data-tool=run_all]").click()
-    every = "[...document.querySelectorAll('section.cell')].every((cell) => cell.dataset.fine)"
-    page.wait_for_function(f"{IDLE} && {every}")
+    page.wait_for_function(DONE)
 
 
 def guess(page, card):

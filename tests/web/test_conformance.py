@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
 from tests import conformance
-from tests.web.test_runs import environment as with_kernels
+from tests.web.conftest import WHOLE, with_kernels
 from web.node import run_code
 
 pytestmark = pytest.mark.measures
 
-CODE = """
-import json, sys
-from tests.conformance import shown
-print(json.dumps(shown(json.loads(sys.argv[1]))))
-"""
-FULL = os.environ.get("MEMLAB_WEB") == "full"
-
-
-TRUTHS = """
-import json, sys
-from tests.conformance import truths
-print(json.dumps(truths(json.loads(sys.argv[1]))))
-"""
 ELSEWHERE = ("card 04.left", "card 06.dark")
 """Their truths need a GPU's simulator, so that a page says what is recorded, or digits that a page
 loads beside the project."""
@@ -33,14 +19,15 @@ QUICK = ("card 01.peak", "card 01.gradients", "card 08.fault", "card 02.output",
          "exercise 01.my_step")  # fmt: skip
 """Cards and exercises that run steps of few bytes."""
 IN_TURN = """
-import os, memlab
+import tempfile, memlab
 net = memlab.network("small", image=(3, 12, 12)).conv(8, 3, pad=1).relu().conv(8, 3)
 step = memlab.training_step(net.relu().flatten().linear(10).cross_entropy())
 print(memlab.run(memlab.offload(step, "all"), 4))
-memlab.images("/tmp/images", 8, (3, 12, 12))
-print(memlab.feed(step, "/tmp/images", batch=4))
+folder = tempfile.mkdtemp()
+memlab.images(folder, 8, (3, 12, 12))
+print(memlab.feed(step, folder, batch=4))
 print(memlab.doctor())
-for ask in (lambda: memlab.run(step, 2, device="cuda"), lambda: memlab.run(step, 2, host="/tmp"),
+for ask in (lambda: memlab.run(step, 2, device="cuda"), lambda: memlab.run(step, 2, host=folder),
             lambda: memlab.explain(step=print, batch=(1, 2))):
     try:
         ask()
@@ -51,18 +38,18 @@ for ask in (lambda: memlab.run(step, 2, device="cuda"), lambda: memlab.run(step,
 
 def test_outputs_are_the_same_byte_for_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMLAB_MACHINE", "recorded")
-    names = conformance.drawn(FULL)
+    names = conformance.drawn(WHOLE)
     wanted = conformance.natively(names)
-    found = json.loads(run_code(CODE, arguments=[json.dumps(names)], seconds=900))
+    printed = run_code(conformance.code("shown"), arguments=[json.dumps(names)], seconds=900)
+    found = json.loads(printed)
     assert [name for name in names if found[name] != wanted[name]] == []
     assert len(names) >= 79
 
 
 def test_cards_and_exercises_that_run_steps_find_the_same_truths() -> None:
-    names = [name for name in conformance.asked() if name not in ELSEWHERE] if FULL else [*QUICK]
-    printed = run_code(
-        TRUTHS, arguments=[json.dumps(names)], environment=with_kernels(), seconds=900
-    )
+    names = [name for name in conformance.asked() if name not in ELSEWHERE] if WHOLE else [*QUICK]
+    code, arguments = conformance.code("truths"), [json.dumps(names)]
+    printed = run_code(code, arguments=arguments, environment=with_kernels(), seconds=900)
     found, wanted = json.loads(printed.splitlines()[-1]), conformance.truths(names)
     assert [name for name in names if found[name] != wanted[name]] == []
 

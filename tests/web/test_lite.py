@@ -6,8 +6,6 @@ import base64
 import csv
 import hashlib
 import json
-import os
-import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +14,11 @@ from typing import Any
 import pytest
 
 from memlab.lesson_folders import LESSONS
+from tests.web import live_page
+from tests.web.conftest import WHOLE
 from web.lite import build, wheels
 from web.pyodide import PUBLISHED, TEST
-from web.site import serve
 
-FULL = os.environ.get("MEMLAB_WEB") == "full"
 METADATA = "Name: a.b\nVersion: 1\nRequires-Dist: NumPy>=2\nRequires-Dist: x; extra == 'test'\n"
 FILES = {
     "b/__init__.py": b"x = 1\n",
@@ -137,16 +135,12 @@ def test_the_kernel_asks_nothing_outside_for_packages() -> None:
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[str]:
     build.build(tmp_path)
-    with serve.server(tmp_path, 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://{serve.HOST}:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+    with live_page.served(tmp_path) as address:
+        yield address
 
 
 @pytest.mark.measures
-@pytest.mark.skipif(not FULL, reason="JupyterLite is installed and opened; MEMLAB_WEB=full does")
+@pytest.mark.skipif(not WHOLE, reason="JupyterLite is installed and opened; MEMLAB_WEB=full does")
 def test_a_lesson_opens_with_its_first_view_live(site: str, page: Any) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -2,21 +2,19 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.web import live_page
 from tests.web.conftest import WHOLE
+from web.site import lessons
 
 pytestmark = pytest.mark.measures
 
-LIVE = (
-    "00_start", "01_linear", "02_network", "03_lowering", "05_vectors", "06_precision",
-    "07_sharing", "08_recompute", "09_offload", "11_budget", "13_language_model",
-)  # fmt: skip
-"""Lessons of which everything runs in a page."""
-PARTLY = "04_cuda", "10_data_path", "12_own_model"
-"""Lessons of which a page shows something as it was recorded."""
+NAMES = [Path(lesson.file).stem for lesson in lessons.lessons()]
+PARTLY = "04_cuda", "10_data_path"
+"""Lessons whose page has a result that it cannot measure, and says so."""
 ONE = "01_linear"
 RECORDED = {"04.left": "The measured bytes are recorded (simulator of CUDA, "}
 """Cards that need a GPU, and what they say with their recorded result."""
@@ -28,7 +26,7 @@ slow = pytest.mark.skipif(not WHOLE, reason="every lesson in a page: MEMLAB_WEB=
 def site(tmp_path_factory):
     """The address of a site with the lessons."""
     folder = tmp_path_factory.mktemp("live_pages")
-    live_page.site_of(folder, *([*LIVE, *PARTLY] if WHOLE else [ONE]))
+    live_page.site_of(folder, *(NAMES if WHOLE else [ONE]))
     with live_page.served(folder) as address:
         yield address
 
@@ -42,7 +40,7 @@ def lesson(browser, site):
 
 
 def not_drawn(page, name):
-    """The cells whose widget is missing, and those that failed."""
+    """Yield the cells whose widget is missing, and those that failed, with their outputs."""
     for cell in live_page.notebook(name):
         section = live_page.section(page, cell["id"])
         if live_page.draws(cell) and not section.locator(".memlab").count():
@@ -95,8 +93,7 @@ def test_a_card_goes_from_a_guess_to_measured_bytes(lesson):
 def test_an_exercise_is_checked_with_the_arrays_that_it_makes(lesson):
     wrong = live_page.run(lesson, "01-linear-29")
     assert "Complete its body" in wrong.inner_text()
-    solved = {c["id"]: live_page.code(c) for c in live_page.notebook(f"solutions/{ONE}")}
-    live_page.run(lesson, "01-linear-27", solved["01-linear-28"])
+    live_page.run(lesson, "01-linear-27", live_page.solution(ONE, "01-linear-28"))
     right = live_page.run(lesson, "01-linear-29")
     assert re.search(r"Agrees on \d+ fresh cases", right.inner_text())
 
@@ -110,7 +107,7 @@ def test_an_error_is_told_below_its_cell_and_the_next_cell_runs(lesson):
 
 
 def test_on_a_phone_no_picture_is_wider_than_the_page(lesson):
-    lesson.set_viewport_size({"width": 390, "height": 844})
+    lesson.set_viewport_size(live_page.PHONE)
     lesson.wait_for_function("""() => [document.documentElement,
         ...document.querySelectorAll(".ml-picture")].every(
             (each) => each.scrollWidth <= each.clientWidth)""")
@@ -137,26 +134,25 @@ def test_python_that_has_ended_is_said_and_starts_again(browser, site, code, sai
 
 
 @slow
-@pytest.mark.parametrize("name", [*LIVE, *PARTLY])
+@pytest.mark.parametrize("name", NAMES)
 def test_all_cells_cards_and_exercises_of_a_lesson(browser, site, name):
     with live_page.opened(browser, f"{site}lessons/{name}.html") as page:
         live_page.run_all(page)
         assert list(not_drawn(page, name)) == []
         assert list(unanswered(page, name)) == []
         assert list(unsolved(page, name)) == []
-        assert bool(page.locator(".recorded").count()) == (name in PARTLY[:2])
+        assert bool(page.locator(".recorded").count()) == (name in PARTLY)
 
 
 def solutions(name):
-    """The cells of a solved notebook that solve something: their code, by the name of the function
-    or of the card."""
+    """Yield the cells of a solved notebook that solve something, each with its code."""
     for cell in live_page.notebook(f"solutions/{name}"):
         if "solution" in cell["metadata"].get("tags", []):
             yield cell, live_page.code(cell)
 
 
 def measured_cards(name):
-    """The names of the cards that a computer measures."""
+    """Yield the names of the cards that a computer measures."""
     for cell, code in solutions(name):
         texts = ("".join(o.get("data", {}).get("text/plain", "")) for o in cell["outputs"])
         asked = re.search(r'lesson\.\w+\("([\w.]+)"\)', code)
@@ -165,7 +161,7 @@ def measured_cards(name):
 
 
 def unsolved(page, name):
-    """The exercises whose solution is not accepted."""
+    """Yield the exercises whose solution is not accepted, and what they say."""
     functions = {code.split("(")[0]: code for _, code in solutions(name) if code.startswith("def ")}
     for cell in live_page.notebook(name):
         if "stub" in cell["metadata"].get("tags", []):
@@ -178,7 +174,8 @@ def unsolved(page, name):
 
 
 def unanswered(page, name):
-    """The cards that are not revealed, or show planned bars where a computer measures."""
+    """Yield the cards that are not revealed, or show planned bars where a computer measures, with
+    their texts."""
     measured = set(measured_cards(name))
     for cell in live_page.notebook(name):
         asked = re.search(r'lesson\.(?:predict|recall|change)\("([\w.]+)"', live_page.code(cell))

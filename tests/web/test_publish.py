@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import re
 import tomllib
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from memlab.errors import InputError
 from memlab.lesson_folders import LESSONS
 from tests import run
+from tests.web.conftest import WHOLE
 from web import pyodide
 from web.lite.build import LOCK as LITE_LOCK
 from web.live import KERNELS, SIZES
@@ -27,7 +27,7 @@ from web.publish.doors import BINDER, BRANCH, doors
 from web.publish.repository import Repository
 from web.site import build as site_build
 from web.site import frame, places
-from web.wasm.build import LIBRARY, build, is_current
+from web.wasm.build import ready
 
 ROOT = Path(__file__).resolve().parents[2]
 WHERE = Repository("owner/name", "c0ffee")
@@ -130,6 +130,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return live.parent
 
 
+RELEASE = f"Pyodide {pyodide.PUBLISHED.version}"
 PAIR = dataclasses.replace(pyodide.PUBLISHED, core=("pyodide.mjs", pyodide.LOCK))
 
 
@@ -140,8 +141,8 @@ def test_a_site_that_is_in_order_is_published(site: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("pyodide.mjs", "care", "pyodide.mjs is not the one of Pyodide 314.0.7."),
-        ("numpy.whl", "nump1", "numpy.whl is not the one of Pyodide 314.0.7."),
+        ("pyodide.mjs", "care", f"pyodide.mjs is not the one of {RELEASE}."),
+        ("numpy.whl", "nump1", f"numpy.whl is not the one of {RELEASE}."),
         ("numpy.whl", "nump1", "numpy.whl has the SHA-256"),
         ("numpy.whl", None, "numpy.whl is missing."),
         ("numpy.whl", None, "jupyterlite-lock.json names numpy.whl, which is not there."),
@@ -168,16 +169,15 @@ def test_a_page_that_loads_too_much_is_not_published(
 
 
 @pytest.mark.measures
-@pytest.mark.skipif(os.environ.get("MEMLAB_WEB") != "full", reason="MEMLAB_WEB=full runs it")
+@pytest.mark.skipif(not WHOLE, reason="MEMLAB_WEB=full runs it")
 def test_the_kernels_load_in_the_pyodide_that_is_published() -> None:
     """Its core is enough for that: NumPy cannot be had everywhere."""
-    if not is_current():
-        build()
-    table = json.loads(LIBRARY.with_suffix(".json").read_text("utf-8"))["kernels"]
+    kernels = ready()
+    table = json.loads(kernels.with_suffix(".json").read_text("utf-8"))["kernels"]
     names = [name for functions in table.values() for name, _ in functions.values()]
     code = f"""
 import ctypes, sys
-library = ctypes.CDLL("/project/{LIBRARY.relative_to(ROOT).as_posix()}")
+library = ctypes.CDLL("/project/{kernels.relative_to(ROOT).as_posix()}")
 print(sys.platform, sum(hasattr(library, name) for name in {names}))
 """
     said = run_code(code, pyodide.PUBLISHED, packages=())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from itertools import chain
 from typing import Any
 
@@ -11,12 +10,11 @@ import numpy as np
 import pytest
 
 from tests.web import runs
-from web.node import RECORDED, run_code
-from web.wasm import build
+from tests.web.conftest import WHOLE, with_kernels
+from web.node import run_code
 
 pytestmark = pytest.mark.measures
 
-FULL = os.environ.get("MEMLAB_WEB") == "full"
 FEW = {
     "linear1": ["linear1/sgd//1", "linear1/adam//32"],
     "mnist_cnn": ["mnist_cnn/sgd/offload/2"],
@@ -27,22 +25,16 @@ FEW = {
 CODE = "import sys, runpy; runpy.run_module('tests.web.runs', run_name='__main__')"
 
 
-def environment() -> dict[str, str]:
-    """Environment of a Python in a page with kernels."""
-    library = build.ready().relative_to(build.ROOT)
-    return {**RECORDED, "MEMLAB_KERNELS": f"/project/{library}"}
-
-
 def sessions() -> list[list[str]]:
     """The runs of each session: of each network, or few in one session."""
-    if not FULL:
+    if not WHOLE:
         return [[*chain.from_iterable(FEW.values())]]
     return [[name for name in runs.names() if name.startswith(f"{each}/")] for each in FEW]
 
 
 @pytest.mark.parametrize("names", sessions(), ids=lambda names: names[0].partition("/")[0])
 def test_runs_are_as_planned_and_compute_the_same(names: list[str]) -> None:
-    printed = run_code(CODE, arguments=names, environment=environment(), seconds=900)
+    printed = run_code(CODE, arguments=names, environment=with_kernels(), seconds=900)
     found = json.loads(printed.splitlines()[-1])
     assert [name for name in names if found[name]["residual"]] == []
     for name, wanted in runs.all_of(names).items():

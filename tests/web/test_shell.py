@@ -6,6 +6,7 @@ import re
 import numpy as np
 
 from memlab import views
+from memlab.pictures.draw.svg import NARROWEST
 from web.runtime import notebook
 from web.runtime.outbox import Outbox
 from web.runtime.shell import DisplayFormatter, shell
@@ -24,7 +25,7 @@ def wide(value):
 def test_a_picture_without_controls_is_as_wide_as_the_page_has_room(monkeypatch):
     totals = views.totals("vgg16", 1)
     stored = wide(totals)
-    for room, drawn in ((1000, stored), (500, 500), (300, 358)):
+    for room, drawn in ((1000, stored), (500, 500), (300, NARROWEST)):
         monkeypatch.setenv("MEMLAB_ROOM", str(room))
         assert wide(totals) == drawn
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from html import unescape
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,18 +15,14 @@ from memlab.pictures.live import link
 from tests.web import live_page
 from tests.web.conftest import WHOLE
 from web.runtime import notebook
-from web.site import build, playground
-from web.site.places import places
+from web.site import playground
 
 pytestmark = pytest.mark.measures
 
 slow = pytest.mark.skipif(not WHOLE, reason="Python starts several times: MEMLAB_WEB=full")
 LESSON = "lessons/01_linear"
-PLAYGROUND = playground.PLACE
 VIEW = ".memlab-view[data-state]"
 ONE = 'network("one", features=784).linear(10).cross_entropy()'
-START = 120_000
-"""Milliseconds that Python may take on a busy machine."""
 NO_PYTHON = "**/live/**"
 
 FORBIDDEN = """Object.defineProperty(window, "localStorage", {
@@ -44,24 +39,18 @@ def site(tmp_path_factory, still_site):
     if WHOLE:
         folder = tmp_path_factory.mktemp("live_site")
         live_page.site_of(folder, LESSON.partition("/")[2])
-        build.write(playground.page(), places(None, False, build.OWN), folder)
     with live_page.served(folder) as address:
         yield address, folder
 
 
 @contextmanager
 def profile(browser, site, script="", python=True, **options):
-    """A profile of a browser that asks this machine alone; without Python nothing of it loads."""
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, **options)
-    context.set_default_timeout(START if python else 10_000)
-    inside = urlsplit(site[0]).netloc
-    context.route(lambda url: urlsplit(url).netloc not in ("", inside), lambda route: route.abort())
-    if not python:
-        context.route(NO_PYTHON, lambda route: route.abort())
-    if script:
-        context.add_init_script(script)
-    yield context
-    context.close()
+    """A profile of a browser; without Python nothing of it loads."""
+    with live_page.profile(browser, site[0], script, **options) as context:
+        if not python:
+            context.set_default_timeout(10_000)
+            context.route(NO_PYTHON, lambda route: route.abort())
+        yield context
 
 
 def opened(context, address):
@@ -83,7 +72,7 @@ def edit(page, code, cell=0):
 
 def test_from_a_file_pictures_and_a_sentence_stay(browser, site):
     with profile(browser, site, python=False) as context:
-        page = opened(context, (site[1] / PLAYGROUND).as_uri())
+        page = opened(context, (site[1] / playground.PLACE).as_uri())
         assert "opened as a file" in sentence(page)
         assert page.locator(".output svg").is_visible()
 
@@ -94,7 +83,7 @@ def test_from_a_file_pictures_and_a_sentence_stay(browser, site):
 ])  # fmt: skip
 def test_without_python_pictures_and_a_sentence_stay(browser, site, script, why):
     with profile(browser, site, script, python=False) as context:
-        page = opened(context, site[0] + PLAYGROUND + "#playground?batch=8")
+        page = opened(context, site[0] + playground.PLACE + "#playground?batch=8")
         said = sentence(page)
         assert why in said
         assert "Reload the page" in said
@@ -112,7 +101,7 @@ def test_without_webassembly_pictures_and_a_sentence_stay(browser, site):
     with profile(browser, site) as context:
         context.route("**/*.html", strict)
         context.route("**/*.js", strict)
-        page = opened(context, site[0] + PLAYGROUND)
+        page = opened(context, site[0] + playground.PLACE)
         assert "the browser blocks workers or WebAssembly" in sentence(page)
         assert page.locator(".output svg").is_visible()
 
@@ -158,7 +147,7 @@ def drawn(page, state):
 @slow
 def test_a_link_opens_the_same_picture_in_another_profile(browser, site, findings):
     with profile(browser, site, permissions=["clipboard-read", "clipboard-write"]) as context:
-        page = opened(context, site[0] + PLAYGROUND)
+        page = opened(context, site[0] + playground.PLACE)
         page.get_by_label("Network", exact=True).select_option("written")
         field = page.get_by_label("Network, written by hand")
         field.fill(ONE.removesuffix(".cross_entropy()"))

@@ -7,8 +7,7 @@ import pytest
 
 from tests.web import live_page
 from tests.web.conftest import WHOLE
-from web.site import build, playground
-from web.site.places import places
+from web.site import playground
 
 pytestmark = [
     pytest.mark.measures,
@@ -25,8 +24,6 @@ CARD, STUB, CHECK = "01-linear-08", "01-linear-27", "01-linear-29"
 MOST = 900
 """Stops that a walk through a page may have."""
 ALL = "[data-tool=run_all]"
-DONE = f"""{live_page.IDLE} &&
-    [...document.querySelectorAll("section.cell")].every((cell) => cell.dataset.fine)"""
 HAN = re.compile("[\u4e00-\u9fff]")
 ENGLISH = re.compile(r"\b[A-Z][a-z]+(?: [a-z]+){3,}")
 """The beginning of a sentence."""
@@ -62,7 +59,6 @@ def site(tmp_path_factory):
     """The address of a site with the lessons, one of them in Chinese, and the playground."""
     folder = tmp_path_factory.mktemp("walked_pages")
     live_page.site_of(folder, *SEEN, "02_network", f"zh/{ONE}")
-    build.write(playground.page(), places(None, False, build.OWN), folder)
     with live_page.served(folder) as address:
         yield address
 
@@ -97,7 +93,7 @@ def test_tab_goes_through_a_live_page_and_is_always_seen(browser, site):
         page.wait_for_function(NEAR)
         seen = list(stops(page, ALL))
         page.keyboard.press("Enter")
-        page.wait_for_function(DONE)
+        page.wait_for_function(live_page.DONE)
         seen += stops(page)
     assert "skip" in seen[0]["name"]
     assert [stop["name"] for stop in seen if stop["again"]] == []
@@ -123,12 +119,11 @@ def test_shift_and_tab_pass_an_editor_that_was_left(browser, site):
 
 
 def test_a_question_is_answered_and_an_exercise_solved_without_a_pointer(browser, site):
-    solved = {c["id"]: live_page.code(c) for c in live_page.notebook(f"solutions/{ONE}")}
     with live_page.opened(browser, f"{site}lessons/{ONE}.html") as page:
         page.wait_for_function(NEAR)
         tab_to(page, ALL)
         page.keyboard.press("Enter")
-        page.wait_for_function(DONE)
+        page.wait_for_function(live_page.DONE)
         tab_to(page, in_cell(CARD, ".ml-row input"))
         page.keyboard.press("Space")
         for state, button in (("diagnosed", "first-child"), ("revealed", "last-child")):
@@ -138,18 +133,18 @@ def test_a_question_is_answered_and_an_exercise_solved_without_a_pointer(browser
             assert page.locator(in_cell(CARD, ":focus")).count()
         tab_to(page, in_cell(STUB, "textarea"))
         page.keyboard.press("Control+a")
-        page.keyboard.insert_text(solved["01-linear-28"])
+        page.keyboard.insert_text(live_page.solution(ONE, "01-linear-28"))
         page.keyboard.press("Shift+Enter")  # runs it, and goes to the next cell
         page.keyboard.press("Shift+Enter")
         page.locator(in_cell(CHECK, ".output"), has_text="fresh cases").wait_for()
 
 
 def findings_of(page, findings):
-    """Return what axe-core says of a page in both schemes."""
+    """Yield what axe-core says of a page in both schemes."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_timeout(300)
-        yield from [(scheme, each) for each in findings(page, "html")]
+        yield from ((scheme, each) for each in findings(page, "html"))
 
 
 @pytest.mark.parametrize("name", SEEN)

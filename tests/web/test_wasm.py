@@ -7,19 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from web.node import RECORDED, run_code
+from tests.web.conftest import WHOLE, with_kernels
+from web.node import run_code
 from web.wasm import build
 
 pytestmark = pytest.mark.measures
 
-EVERY = os.environ.get("MEMLAB_WEB") == "full"
-ROOT = Path(__file__).resolve().parents[2]
 NEAR = {"fp64": 1e-9, "float64": 1e-12}
 """Distances of results by the format in their name; 1e-4 for all others, which are in fp32."""
 
@@ -66,7 +64,6 @@ print(json.dumps(results))
 UNKNOWN = """
 import numpy as np
 from memlab.errors import InputError
-from memlab.kernels.cpu.layers.linear import add_bias
 from memlab.kernels.cpu.small_formats import fp32_tiles
 try:
     fp32_tiles._add(np.zeros(3, np.int16), np.zeros(3, np.int16))
@@ -78,14 +75,9 @@ except InputError as error:
 @pytest.fixture(scope="module")
 def there() -> dict[str, Any]:
     """Results in Pyodide, by the code of a page."""
-    build.ready()
-    return json.loads(  # type: ignore[no-any-return]  # a dictionary
-        run_code(RESULTS, environment=environment(), arguments=[str(EVERY)])
-    )
-
-
-def environment() -> dict[str, str]:
-    return {**RECORDED, "MEMLAB_KERNELS": "/project/build/web/kernels.wasm"}
+    printed = run_code(RESULTS, environment=with_kernels(), arguments=[str(WHOLE)])
+    results: dict[str, Any] = json.loads(printed)
+    return results
 
 
 def test_what_is_rounded_once_is_the_same_to_the_bit(there: dict[str, Any]) -> None:
@@ -97,7 +89,7 @@ def test_what_is_rounded_once_is_the_same_to_the_bit(there: dict[str, Any]) -> N
 def test_everything_else_is_the_same_but_for_rounding(there: dict[str, Any]) -> None:
     from tests.web import kernel_results
 
-    here = kernel_results.near(EVERY)
+    here = kernel_results.near(WHOLE)
     assert there["near"].keys() == here.keys()
     for name, values in here.items():
         expected, result = np.array(values), np.array(there["near"][name])
@@ -114,16 +106,15 @@ def test_no_kernel_is_interpreted(there: dict[str, Any]) -> None:
 def test_the_table_has_every_kernel_of_the_registry_in_every_format() -> None:
     build.ready()
     done = subprocess.run(
-        [sys.executable, "-c", ASKED], capture_output=True, text=True, cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", ASKED], capture_output=True, text=True, cwd=build.ROOT,
+        env=os.environ | {"PYTHONPATH": str(build.ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [], "web/wasm/programs.py needs a network with it"
 
 
 def test_a_signature_that_is_not_in_the_table_says_so() -> None:
-    build.ready()
-    assert run_code(UNKNOWN, environment=environment()).strip() == (
+    assert run_code(UNKNOWN, environment=with_kernels()).strip() == (
         "no code was compiled beforehand for the kernel cpu.small_formats.fp32_tiles._add with "
         "int16:1C int16:1C; what it belongs to runs on a computer, where memlab compiles what it "
         "needs."
