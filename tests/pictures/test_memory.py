@@ -13,7 +13,9 @@ from memlab import free_memory, strings, views
 from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
+from memlab.pictures.draw.marks import OpenEdge
 from memlab.pictures.memory.counting_rules import CHAIN, OutputTotals
+from memlab.pictures.memory.page import DEEPEST
 from memlab.pictures.memory.snapshot import Snapshot, before, cut, details, just_changed
 from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
 from memlab.pictures.memory.view import CONTROLS
@@ -21,7 +23,7 @@ from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values.step_recipe import MIXED, OFFERED, StepRecipe, memory_of, network_of
 from memlab.step.tensor import Role
 from memlab.techniques.registry import applied
-from tests.pictures.shown import drawn
+from tests.pictures.shown import charts, drawn
 from tests.pictures.test_pages import NUMBER, numerals
 
 BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
@@ -274,6 +276,19 @@ def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole(
         assert f", {moved.peak(4, 'host'):,} B." in view.text()
         assert "host memory: at most" in " ".join(each.content for each in view.page().svg().labels)
     assert "host memory" not in memlab.views.memory(memlab.plan(plain), 4).text()
+
+
+def test_host_memory_is_torn_where_it_is_too_deep_for_a_screen() -> None:
+    fits, torn = (memlab.views.memory("vit_s", batch=32, offload="all", recompute=recompute)
+                  for recompute in ("chain", "none"))  # fmt: skip
+    assert charts(torn)[1].height == DEEPEST > charts(fits)[1].height
+    assert [edges(view) for view in (fits, torn)] == [[], ["bottom"]]
+
+
+def edges(view: Any) -> list[str]:
+    """Sides at which what is drawn is torn."""
+    found = (mark for chart in charts(view) for mark in chart.marks)
+    return [mark.side for mark in found if isinstance(mark, OpenEdge)]
 
 
 def test_a_memory_that_is_kept_speaks_the_language_that_is_asked_in(monkeypatch):

@@ -57,7 +57,7 @@ from memlab.pictures.memory.snapshot import (
 )
 from memlab.pictures.memory.step_memory import Budget, BudgetVerdict
 from memlab.pictures.mountain.layers import Curve
-from memlab.pictures.mountain.picture import DrawnLayer, Limit, Mountain, waiting
+from memlab.pictures.mountain.picture import DrawnLayer, Limit, Mountain, torn, waiting
 from memlab.pictures.mountain.stack_parts import StackPart
 from memlab.pictures.values import number_text as figures
 from memlab.step.storage import HOST
@@ -66,6 +66,8 @@ from memlab.step.tensor import Role
 HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 """Of the frame, beside a table, alone on the first level, and above the bar of counting rules, and
 what is free to its left."""
+DEEPEST = 140
+"""Height of host memory at most, in pixels."""
 BANDS, FLAG = -52, -27
 """Where the phases and the flag stand above the frame."""
 FREE_LINE = "\u00a0"
@@ -390,22 +392,24 @@ def page(shown: MemoryPageInputs, width: float) -> Page:
 
 def _host(shown: MemoryPageInputs, plot: Chart, beside: float) -> Chart:
     """Return the chart of host memory, which lies below the device's with the same scale and cursor
-    and is drawn downwards. ``beside`` is what stands to the right of the plot."""
+    and is drawn downwards, at most ``DEEPEST`` pixels. ``beside`` is what stands to the right of
+    the plot."""
     now = shown.now
-    line = now.memory.ledger.timeline(now.batch, HOST)
-    most = max(line)
-    middle = max(range(len(line)), key=line.__getitem__)
+    line = np.array(now.memory.ledger.timeline(now.batch, HOST), np.float64)
+    middle, most = int(line.argmax()), int(line.max())
+    end = min(most, DEEPEST * shown.y.last / shown.height)
     marks: list[Mark] = [
-        waiting(np.array(line, np.float64)),
+        waiting(line),
         Rule(y=0, look="rule"),
         Rule(x=now.at + 0.5, look="rule", crossed=True),
-        ChartText(middle, -most / 2, text_of("host_most", bytes=figures.three_digits(most)), 13,
+        ChartText(middle, -end / 2, text_of("host_most", bytes=figures.three_digits(most)), 13,
              "middle",
              dy=4,
              chip=True),
+        *torn(line, end, 1, "bottom"),
     ]  # fmt: skip
-    tall = max(shown.height * most / shown.y.last, 20)
-    return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left,
+    tall = max(shown.height * end / shown.y.last, 20)
+    return Chart(plot.x, scale.Scale(-end, 0), marks, tall, left=plot.left,
                  right=plot.right + beside, name=text_of("host_name"), gap=4)  # fmt: skip
 
 
