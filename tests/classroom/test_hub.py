@@ -1,0 +1,296 @@
+"""Three learners on a JupyterHub of this machine, at once, in a real browser.
+
+`make hub` runs this: it installs JupyterHub and its proxy, which nothing else here needs. Each
+learner follows the link of a lesson, which brings it by Git, runs every cell, and moves a slider
+while the others do the same; then one of them asks for 100 GiB.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import secrets
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy import links
+from memlab.kernels.shared_cache import VARIABLE
+from tests.browser.conftest import ERRORS, READY, RUN_ALL
+from tests.classroom import memory_group
+
+pytestmark = [
+    pytest.mark.measures,
+    pytest.mark.skipif("os.environ.get('MEMLAB_CLASSROOM') != 'full'", reason="make hub runs it"),
+]
+pytest.importorskip("jupyterhub", reason="make hub installs JupyterHub")
+
+from tests.classroom import local_hub  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+LEARNERS = ("ada", "ben", "cleo")
+LESSON = "02_network.ipynb"
+GIB, MIB = 2**30, 2**20
+STEPS = 30
+SLIDER_MS, USER_BYTES = 60, 450 * MIB
+MOVE = """async (steps) => {
+    const slider = document.querySelector(".memlab-view input[type=range]");
+    const root = slider.closest(".memlab-view");
+    const shown = () => Number((root.closest("[data-shown]") ?? root.querySelector("[data-shown]")
+        ?? root).dataset.shown);
+    const frame = () => new Promise(requestAnimationFrame);
+    const times = [];
+    slider.scrollIntoView({block: "center"});
+    for (let step = 0; step < steps; step++) {
+        const due = Number(slider.value) + (Number(slider.value) < Number(slider.max) ? 1 : -1);
+        const start = performance.now();
+        slider.value = due;
+        slider.dispatchEvent(new Event("input", {bubbles: true}));
+        while (shown() !== due) {
+            if (performance.now() - start > 10000) return `${due} was not shown: ${shown()}`;
+            await frame();
+        }
+        times.push(performance.now() - start);
+        await new Promise((done) => setTimeout(done, 60));
+    }
+    return times;
+}"""
+"""Moves the first slider of the page step by step: the milliseconds until the picture of each value
+is on the screen."""
+RUN = """async (code) => {
+    const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+    const future = kernel.requestExecute({code});
+    let printed = "";
+    future.onIOPub = (message) => {
+        const content = message.content;
+        printed += content.text ?? (content.evalue ? content.ename + ": " + content.evalue : "");
+    };
+    const ended = new Promise((done) => kernel.statusChanged.connect((_, status) => {
+        if (["autorestarting", "restarting", "dead"].includes(status)) done("ended");
+    }));
+    return await Promise.race([future.done.then(() => printed, () => "ended"), ended]);
+}"""
+"""Runs code in the kernel of the notebook: what it prints, or "ended" where the kernel ended."""
+REFUSED = """import memlab
+try:
+    memlab.run(memlab.training_step(memlab.zoo.vgg16()), batch=1000)
+except memlab.errors.InputError as error:
+    print(error)
+"""
+HUNDRED = (
+    "import numpy as np; parts = [np.ones(2**30, np.uint8) for _ in range(100)]; print('done')"
+)
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A running hub, and the address of a Git repository with the lessons."""
+
+    url: str
+    home: Path
+    repository: str
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a Git repository of the lessons, served over HTTP on this machine."""
+    folder = tmp_path_factory.mktemp("lessons")
+    for path in (ROOT / "lessons").glob("0*.ipynb"):
+        shutil.copy(path, folder)
+    shutil.copytree(ROOT / "lessons" / "images", folder / "images")
+    author = ["-c", "user.name=teacher", "-c", "user.email=teacher@example.org"]
+    bare = tmp_path_factory.mktemp("served") / "lessons.git"
+    for line in (["init", "-q", "-b", "main"], ["add", "-A"], [*author, "commit", "-qm", "Add"],
+                 ["clone", "-q", "--bare", ".", str(bare)]):  # fmt: skip
+        subprocess.run(["git", *line], cwd=folder, check=True)
+    subprocess.run(["git", "update-server-info"], cwd=bare, check=True)
+    handler = partial(_Quiet, directory=str(bare.parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/lessons.git"
+        server.shutdown()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory, repository: str) -> Iterator[Hub]:
+    """JupyterHub on loopback; a group of 1 GiB was tried before any learner is in one."""
+    if not local_hub.proxy():
+        pytest.fail("configurable-http-proxy is not installed; make hub installs it")
+    _try_a_group()
+    home = tmp_path_factory.mktemp("hub")
+    ports = _free_ports()
+    # a plain HTTP server of files has no shallow copies
+    more = {"NBGITPULLER_DEPTH": "0", "PYTHONPATH": os.environ.get("PYTHONPATH", str(ROOT)),
+            VARIABLE: os.environ.get(VARIABLE, "")}  # fmt: skip
+    (home / "jupyterhub_config.py").write_text(local_hub.configuration(home, ports, more))
+    own = {"PYTHONPATH": str(ROOT), "PATH": _path(), "JUPYTER_CONFIG_DIR": str(home / "config"),
+           "CONFIGPROXY_AUTH_TOKEN": secrets.token_hex(16)}  # fmt: skip
+    environment = os.environ | own
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterhub", "-f", str(home / "jupyterhub_config.py")],
+            cwd=home, env=environment, stdout=log, stderr=log,
+        )  # fmt: skip
+    url = f"http://127.0.0.1:{ports[0]}"
+    try:
+        _wait_until_it_answers(url, process, home / "log")
+        yield Hub(url, home, repository)
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for learner in LEARNERS:
+            if (group := _group(home, learner)) and group.folder.exists():
+                group.remove()
+
+
+def _try_a_group() -> None:
+    """Skip where no control group can be made; fail where its limit does not hold."""
+    try:
+        group = memory_group.make("trial", GIB)
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    try:
+        assert group.limit == GIB
+        assert group.ends_who_takes_more(), "a limit that is set, and does not hold"
+    finally:
+        group.remove()
+
+
+def _path() -> str:
+    """Programs beside this Python come first: the hub starts jupyterhub-singleuser by its name."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+
+def _free_ports() -> tuple[int, int, int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports[0], ports[1], ports[2]
+
+
+def _wait_until_it_answers(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/hub/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"JupyterHub did not start:\n{log.read_text()}")
+
+
+def _group(home: Path, learner: str) -> memory_group.MemoryGroup | None:
+    file = home / learner / "group.json"
+    return memory_group.MemoryGroup(Path(json.loads(file.read_text()))) if file.exists() else None
+
+
+@pytest.fixture(scope="module")
+def room(browser: Any, hub: Hub) -> Iterator[dict[str, Any]]:
+    """A page for each learner, with the lesson open and every cell run: all at once."""
+    pages = {name: browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+             for name in LEARNERS}  # fmt: skip
+    errors: list[str] = []
+    for page in pages.values():
+        page.set_default_timeout(180_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(links.link(hub.url, hub.repository, "main", LESSON))
+    start = time.monotonic()
+    for name, page in pages.items():
+        page.fill("#username_input", name)
+        page.fill("#password_input", local_hub.ROOM)
+        page.evaluate("() => void document.querySelector('#login_submit').click()")
+    for page in pages.values():
+        page.wait_for_url("**/lab/tree/memlab-lessons/**")
+        page.wait_for_function(READY)
+    print(f"\nthree learners have {LESSON} open after {time.monotonic() - start:.1f} s")
+    start = time.monotonic()
+    for page in pages.values():
+        page.evaluate(f"() => void ({RUN_ALL})()")
+    for page in pages.values():
+        page.wait_for_function(ALL_RUN)
+        assert page.evaluate(ERRORS) == []
+    print(f"every cell is run after another {time.monotonic() - start:.1f} s")
+    yield pages
+    assert errors == []
+
+
+ALL_RUN = """() => {
+    const panel = jupyterapp.shell.currentWidget;
+    const code = panel.content.widgets.filter((cell) => cell.model.type === "code"
+        && cell.model.sharedModel.getSource().trim());
+    return panel.sessionContext.session.kernel.status === "idle"
+        && code.every((cell) => cell.model.executionCount !== null);
+}"""
+
+
+def test_a_slider_answers_while_the_others_move_theirs(room: dict[str, Any]) -> None:
+    for page in room.values():
+        page.wait_for_selector(".memlab-view input[type=range]")
+        page.evaluate(f"() => {{ window.moved = ({MOVE})({STEPS}); }}")
+    for name, page in room.items():
+        times = page.evaluate("() => window.moved")
+        assert isinstance(times, list), times
+        median = statistics.median(times)
+        p95 = sorted(times)[int(0.95 * len(times))]
+        print(f"{name}: slider median {median:.0f} ms, 95 % {p95:.0f} ms, of {len(times)} steps")
+        assert median <= SLIDER_MS
+
+
+def test_a_learner_takes_no_more_than_planned(room: dict[str, Any], hub: Hub) -> None:
+    """The server and its kernel."""
+    for name in room:
+        group = _group(hub.home, name)
+        assert group is not None
+        assert group.limit == GIB
+        pss, rss = group.proportional(), group.resident()
+        count = len(group.processes())
+        print(f"{name}: {pss / MIB:.0f} MiB (PSS), {rss / MIB:.0f} MiB (RSS) of {count} processes; "
+              f"the group took {group.most_taken / MIB:.0f} MiB at most")  # fmt: skip
+        assert count >= 2
+        assert pss <= USER_BYTES
+
+
+def test_a_cell_that_asks_for_too_much_ends_its_own_kernel_and_no_other(
+    room: dict[str, Any], hub: Hub
+) -> None:
+    first, *others = room.values()
+    kept = "kept = 42; print('set')"
+    assert [page.evaluate(RUN, kept).strip() for page in room.values()] == ["set"] * len(room)
+    told = first.evaluate(RUN, REFUSED)
+    print(f"memlab says: {told.strip()}")
+    assert "refused before anything was allocated" in told
+    assert first.evaluate(RUN, "print(kept)").strip() == "42", "a refusal ends nothing"
+    assert first.evaluate(RUN, HUNDRED) == "ended"
+    first.wait_for_selector(".jp-Dialog")
+    said = first.locator(".jp-Dialog").inner_text()
+    print(f"JupyterLab says: {' '.join(said.split())}")
+    assert "restart" in said
+    first.locator(".jp-Dialog .jp-mod-accept").click()
+    first.wait_for_function(READY)
+    assert "NameError" in first.evaluate(RUN, "print(kept)"), "a new kernel, of the same learner"
+    for page in others:
+        assert page.evaluate(RUN, "print(kept)").strip() == "42"
+    assert all(_group(hub.home, name) for name in LEARNERS)
