@@ -57,7 +57,7 @@ full: .venv/test  ## every case and pair of techniques, then for hours what is d
 		tests/techniques/test_triples.py
 
 hub: .venv-hub/test .venv-hub/node_modules/$(PROXY)  ## try a JupyterHub with three learners (needs npm)
-	@MEMLAB_CLASSROOM=full .venv-hub/bin/python -m pytest -q -s -p no:nbval $(ARGS) \
+	@MEMLAB_CLASSROOM=full MEMLAB_RECORD=$(RECORD) .venv-hub/bin/python -m pytest -q -s -p no:nbval $(ARGS) \
 		tests/classroom/test_hub.py tests/classroom/test_deploy.py
 
 gpu: .venv/test  ## test on this machine's GPU, and record its figures (CUDA=cuda12)
