@@ -70,7 +70,7 @@ largest resident set of the kernel process. The largest of all is {largest} MiB.
 itself takes, and the browser, is not counted.
 
 The limit is for a [hub](hub.md): the least memory of a learner who has this one lesson open. It is
-the RAM of the first run and the {server} MiB of the learner's JupyterLab server, with {spare:.0f} %
+the larger RAM of both runs and the {server} MiB of the learner's JupyterLab server, with {spare:.0f} %
 to spare, rounded up to {step} MiB. Each further notebook that stays open adds its own RAM.
 
 Measured on {machine}, {date}, by `python -m lessons.cost`.
@@ -158,13 +158,14 @@ def server() -> int:
     return int(json.loads(HUB.read_text(encoding="utf-8"))["server_bytes"])
 
 
-def limit(first: float) -> int:
-    """Return the bytes that a hub must allow a learner.
+def limit(cost: Mapping[str, Mapping[str, float]]) -> int:
+    """Return the bytes that a hub must allow a learner with a lesson open.
 
     Args:
-        first: largest resident set of the lesson's kernel in its first run.
+        cost: costs of the lesson, by run, as ``recorded`` has them.
     """
-    return math.ceil(SPARE * (first + server()) / STEP) * STEP
+    largest = max(run["bytes"] for run in cost.values())
+    return math.ceil(SPARE * (largest + server()) / STEP) * STEP
 
 
 def row(source: Path, cost: Mapping[str, Mapping[str, float]]) -> str:
@@ -173,7 +174,7 @@ def row(source: Path, cost: Mapping[str, Mapping[str, float]]) -> str:
     title, minutes = TITLE.findall(text)[0], MINUTES.findall(text)[0]
     seconds = [f"{cost[run]['seconds']:.0f}" for run in ("first", "again")]
     sizes = [f"{cost[run]['bytes'] / MIB:,.0f} MiB" for run in ("first", "again")]
-    most = f"{limit(cost['first']['bytes']) / 2**30:g} GiB"
+    most = f"{limit(cost) / 2**30:g} GiB"
     return f"| {' | '.join([title, minutes, *seconds, *sizes, most])} |"
 
 
