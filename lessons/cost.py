@@ -71,7 +71,7 @@ itself takes, and the browser, is not counted.
 
 The limit is for a [hub](hub.md): the least memory of a learner who has this one lesson open. It is
 the larger RAM of both runs and the {server} MiB of the learner's JupyterLab server,
-with {spare:.0f} % to spare, rounded up to {step} MiB. Each further notebook that stays open adds its own.
+with {spare:.0f} % to spare, rounded up to {step} MiB. Each further open notebook adds its own RAM.
 
 Measured on {machine}, {date}, by `python -m lessons.cost`.
 A test runs every lesson again and compares its RAM, which may differ by {near:.0f} % on the same
