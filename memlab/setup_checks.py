@@ -18,6 +18,7 @@ from typing import Literal
 
 from memlab import free_memory, units
 from memlab.errors import IN_PAGE, InputError
+from memlab.kernels import shared_cache
 from memlab.lesson_folders import PACKAGE, requirement
 
 Status = Literal["ok", "note", "problem"]
@@ -135,6 +136,7 @@ def examine() -> list[SetupCheck]:
         check_kernel(_kernel_command(), python, own=sys.prefix != sys.base_prefix),
         _cuda(python) if numba.status == "ok" else None,
         check_cache(_cache_folders()),
+        _shared_cache(),
         _memory(),
     ]
     return [check for check in checks if check]
@@ -219,6 +221,11 @@ def _cache_folders() -> list[Path]:
     with contextlib.suppress(Exception):  # check_numba says why
         folders.append(import_module("memlab.kernels.numba_private_api").user_folder())
     return folders
+
+
+def _shared_cache() -> SetupCheck | None:
+    named = os.environ.get(shared_cache.VARIABLE)
+    return check_shared_cache(named, shared_cache.refusal(Path(named).expanduser().resolve())) if named else None
 
 
 # -- what was seen, judged ----------------------------------------------------------------------
@@ -327,6 +334,21 @@ def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Set
         else "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
     )
     return SetupCheck(name, "problem", f"{text}; kernels are compiled in every session", fix)
+
+
+def check_shared_cache(folder: str, refusal: str) -> SetupCheck:
+    """Check that the folder of kernels that learners of a hub share is read. ``refusal`` says why
+    it is not."""
+    name = "shared kernels"
+    if not refusal:
+        return SetupCheck(name, "ok", folder)
+    text = f"{folder} is not read: {refusal}; kernels are compiled for each learner"
+    fix = (
+        f'sudo "{sys.executable}" deploy/compile_kernels.py "{folder}"'
+        if refusal == shared_cache.MISSING
+        else f'sudo chown -R root "{folder}" && sudo chmod -R go-w "{folder}"'
+    )
+    return SetupCheck(name, "note", text, fix)
 
 
 def check_memory(free: int, limit: str, system: int) -> SetupCheck:

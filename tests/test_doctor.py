@@ -12,6 +12,7 @@ import pytest
 import memlab
 from memlab import cli, free_memory, setup_checks
 from memlab.errors import InputError
+from memlab.kernels import shared_cache
 from memlab.setup_checks import SetupCheck, SetupReport
 from tests.rows import every_row
 
@@ -186,6 +187,25 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     assert str(closed[0]) in check.text
     assert check.fix == "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
     assert check.fix != setup_checks.check_cache(closed, windows=True).fix
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not tell who can write")
+def test_a_folder_of_shared_kernels_that_is_not_read_is_noted(tmp_path, monkeypatch):
+    monkeypatch.delenv(shared_cache.VARIABLE, raising=False)
+    assert setup_checks._shared_cache() is None
+    shared_cache.refusal.cache_clear()
+    monkeypatch.setenv(shared_cache.VARIABLE, str(tmp_path))
+    assert setup_checks._shared_cache().status == "ok"
+    file = tmp_path / "some.nbc"
+    file.touch()
+    file.chmod(0o666)
+    shared_cache.refusal.cache_clear()
+    check = setup_checks._shared_cache()
+    assert (check.status, check.name) == ("note", "shared kernels")
+    assert f"others can write to {file}" in check.text
+    assert check.fix.endswith(f'chmod -R go-w "{tmp_path}"')
+    monkeypatch.setenv(shared_cache.VARIABLE, str(tmp_path / "missing"))
+    assert "compile_kernels.py" in setup_checks._shared_cache().fix
 
 
 @every_row(("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")])

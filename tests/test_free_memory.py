@@ -38,8 +38,7 @@ def test_without_control_groups_it_is_what_the_system_has(machine):
 
 @pytest.fixture(params=[True, False])
 def beside(request, monkeypatch):
-    """Bytes that a run takes of a control group beside its arrays, with all kernels loaded or not.
-    """
+    """Bytes that a run takes of a control group beside its arrays, with kernels loaded or not."""
     monkeypatch.setattr(free_memory, "LOADED", "memlab.free_memory" if request.param else "missing")
     return free_memory.RESIDENT_RUN + (0 if request.param else free_memory.RESIDENT_KERNELS)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from memlab.errors import visible
 
+MISSING = "it is no folder"
 VARIABLE = "MEMLAB_SHARED_CACHE"
 """Variable of the environment that names the folder, with the layout of ``NUMBA_CACHE_DIR``."""
 OTHERS, STICKY = 0o022, 0o1000
@@ -24,7 +25,7 @@ def folder() -> Path | None:
     """Return the shared folder that the environment names; None where there is none, or where
     somebody else could write to it."""
     named = os.environ.get(VARIABLE, "")
-    place = Path(os.path.realpath(os.path.expanduser(named)))
+    place = Path(named).expanduser().resolve()
     return place if named and not refusal(place) else None
 
 
@@ -38,7 +39,7 @@ def refusal(place: Path) -> str:
     if os.name == "nt":
         return "Windows does not tell who can write to it"
     if not place.is_dir():
-        return "it is no folder"
+        return MISSING
     inside = [place, *place.rglob("*")]
     writable = [path for path in inside if _others_write(path, sticky_is_safe=False)]
     writable += [path for path in place.parents if _others_write(path, sticky_is_safe=True)]
