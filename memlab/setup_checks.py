@@ -225,7 +225,10 @@ def _cache_folders() -> list[Path]:
 
 def _shared_cache() -> SetupCheck | None:
     named = os.environ.get(shared_cache.VARIABLE)
-    return check_shared_cache(named, shared_cache.refusal(Path(named).expanduser().resolve())) if named else None
+    if not named:
+        return None
+    place = Path(named).expanduser().resolve()
+    return check_shared_cache(str(place), shared_cache.refusal(place))
 
 
 # -- what was seen, judged ----------------------------------------------------------------------

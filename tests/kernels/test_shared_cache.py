@@ -77,26 +77,22 @@ def test_what_is_in_the_shared_folder_is_not_compiled_again(built: Path, shared:
     assert files(shared.parent / "own") == {}, "nothing was compiled, so nothing was kept"
 
 
-@pytest.mark.parametrize("mode", [0o775, 0o757, 0o1777])
-def test_a_folder_that_others_can_write_to_is_not_read(
-    mode: int, built: Path, shared: Path
-) -> None:
+def test_a_folder_that_others_can_write_to_is_not_read(built: Path, shared: Path) -> None:
     """A pickle of somebody else's would run as this user."""
     mark = shared.parent / "evil"
     (index,) = shared.rglob("*.nbi")
     index.chmod(0o644)
     evil = b"cos\nmkdir\n(V%b\ntR." % str(mark).encode()
     index.write_bytes(evil)
-    index.parent.chmod(mode)
+    index.parent.chmod(0o1777)
     assert called(built, shared) == "4 0\n"
     assert not mark.exists()
     pickle.loads(evil)
     assert mark.exists(), "it would have run"
 
 
-@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
-def test_a_damaged_file_is_no_error(ending: str, built: Path, shared: Path) -> None:
-    (damaged,) = shared.rglob(f"*{ending}")
+def test_a_damaged_file_is_no_error(built: Path, shared: Path) -> None:
+    (damaged,) = shared.rglob("*.nbc")
     damaged.chmod(0o644)
     damaged.write_bytes(damaged.read_bytes()[:20])
     damaged.chmod(0o444)
@@ -106,6 +102,10 @@ def test_a_damaged_file_is_no_error(ending: str, built: Path, shared: Path) -> N
 
 def test_who_can_write_is_asked_of_every_folder_above_too(shared: Path, tmp_path: Path) -> None:
     assert shared_cache.refusal(shared) == ""
+    shared.chmod(0o775)
+    shared_cache.refusal.cache_clear()
+    assert shared_cache.refusal(shared) == f"others can write to {shared}"
+    shared.chmod(0o755)
     tmp_path.chmod(0o777)
     shared_cache.refusal.cache_clear()
     assert shared_cache.refusal(shared) == f"others can write to {tmp_path}"
