@@ -114,7 +114,7 @@ class Confinement:
             settings = self._settings(limits, probe, inner, theirs)
             gated = ["/bin/sh", "-c", GATE, "sh", *self._command(settings, limits)]
             process = subprocess.Popen(
-                gated, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=None if os.environ.get("DBG") else subprocess.DEVNULL,
+                gated, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 env=ENVIRONMENT, cwd=folder, pass_fds=(inner, theirs), start_new_session=True,
             )  # fmt: skip
             stack.callback(_end, process)

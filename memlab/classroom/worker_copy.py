@@ -35,10 +35,10 @@ def write(folder: Path) -> None:
     worker = sorted((PACKAGE / "classroom" / "worker").glob("*.py"))
     files = {PACKAGE / part: part for part in PARTS}
     files |= {file: f"classroom/worker/{file.name}" for file in worker}
-    files |= {PACKAGE / "classroom" / "worker" / "lesson_tools.py": "lesson/__init__.py"}
     for source, part in files.items():
         target = folder / "memlab" / part
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
+    (folder / "memlab" / "lesson" / "__init__.py").touch()  # ``lesson_tools`` fills it
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)

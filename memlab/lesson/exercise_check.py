@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from inspect import signature
 from math import ceil
 from random import Random
@@ -154,12 +155,17 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
             )
         )
     number = None if seed is None else whole_number("seed", seed, 0)
-    return judge(task, FunctionHere(task, function), number)
+    return judge(task, FunctionHere(task, function), number, partial(working_line, task))
 
 
-def judge(task: ExerciseTask, asked: AskedFunction, seed: int | None) -> Report:
+def judge(
+    task: ExerciseTask,
+    asked: AskedFunction,
+    seed: int | None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Report:
     """Ask a function, here or in another process, fresh cases of a task, and return the report on
-    its answers."""
+    its answers. The last and longest part runs inside of ``waiting()``."""
     early = Random(None if seed is None else f"{seed}, early")
     first = task.draw(early, min(task.sizes))
     if misfit := asked.misfit(first):
@@ -172,7 +178,7 @@ def judge(task: ExerciseTask, asked: AskedFunction, seed: int | None) -> Report:
         if all(answer.numbers is None for answer in answers):
             comparisons = [AnswerComparison(answer) for answer in answers]
             return report_wrong(task, comparisons, comparisons)
-    with working_line(task):
+    with waiting():
         return report_on_numbers(task, asked, task.cases(Random(seed)))
 
 

@@ -40,14 +40,13 @@ def _without_magics(source: str) -> PlainCell:
     lines, left_out = [], []
     for line in source.split("\n"):
         taken, match = _TAKEN.match(line), _LINE.match(line)
+        if taken or (match and match[2] not in HARMLESS):
+            left_out.append(line.strip())
         if taken:
             line = f"{taken[1]}None"
         elif match and match[2] in RUN:
             line = f"{match[1]}{match[3] or 'pass'}"
         elif match:
             line = f"{match[1]}pass"
-        strange = (taken or match) and not (match and match[2] in HARMLESS)
-        if strange:
-            left_out.append(strange[0].strip())
         lines.append(line)
     return PlainCell("\n".join(lines), tuple(left_out))

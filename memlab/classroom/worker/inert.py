@@ -3,7 +3,8 @@ mark depends on, while a submission is marked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -73,7 +74,7 @@ class _InertModule(ModuleType):
         return INERT
 
 
-class InertModules:
+class InertModules(Loader):
     """Finder of the modules of memlab that the confined process does not have."""
 
     @staticmethod
@@ -81,21 +82,16 @@ class InertModules:
         """Return an inert module for any part of memlab that nobody else finds."""
         if name.partition(".")[0] != "memlab":
             return None
-        return ModuleSpec(name, InertModules, is_package=True)
+        return ModuleSpec(name, InertModules(), is_package=True)
 
-    @staticmethod
-    def create_module(spec: ModuleSpec) -> ModuleType:
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return a new module that has every name."""
         return _InertModule(spec.name)
 
-    @staticmethod
-    def exec_module(module: ModuleType) -> None:
+    def exec_module(self, module: ModuleType) -> None:
         """Load nothing."""
 
 
 def ignored(*values: object, **named: object) -> Inert:
     """Do nothing, whatever is given."""
     return INERT
-
-
-Ignored = Callable[..., Inert]

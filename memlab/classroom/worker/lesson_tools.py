@@ -22,6 +22,8 @@ MOST = 1000
 class Note(Inert):
     """Card or exercise that notes what is done with it."""
 
+    name: str
+
     def __init__(self, name: object) -> None:
         object.__setattr__(self, "name", _text(name))
 
@@ -63,7 +65,7 @@ class Exercise(Note):
 
     def check(self, function: Callable[..., Any], seed: object = None) -> Inert:
         """Note the function, which is called later."""
-        if callable(function) and len(CHECKED) < MOST:
+        if len(CHECKED) < MOST:
             own = f"{self.name.partition('.')[0]}.{getattr(function, '__name__', '')}"
             CHECKED[own] = CHECKED[self.name] = function
         return INERT
@@ -86,13 +88,19 @@ def measure(function: Callable[..., Any], *values: Any, **named: Any) -> Measure
     return Measured(function(*values, **named))
 
 
-predict = recall = change = Card
-exercise = Exercise
-card = task = model = ignored
-
-
-def __getattr__(name: str) -> Any:
+def _other(name: str) -> Any:
     """Return an inert object for every other name."""
     if name.startswith("__"):
         raise AttributeError(name)
     return INERT
+
+
+def install() -> None:
+    """Fill ``memlab.lesson``, which is empty in this process."""
+    from memlab import lesson
+
+    names = {
+        "predict": Card, "recall": Card, "change": Card, "exercise": Exercise, "measure": measure,
+        "card": ignored, "task": ignored, "model": ignored, "__getattr__": _other,
+    }  # fmt: skip
+    vars(lesson).update(names)

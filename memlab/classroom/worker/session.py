@@ -72,6 +72,7 @@ class Session:
         module = ModuleType("__main__")
         sys.modules["__main__"] = module
         sys.meta_path.append(InertModules)
+        lesson_tools.install()
         self.space = vars(module)
         self.space |= {"display": ignored, "get_ipython": ignored, "exit": ignored, "quit": ignored}
 
@@ -103,7 +104,8 @@ class Session:
     def function(self, name: str) -> Callable[..., Any] | None:
         """Return the last function of an exercise's name, or else the one that was checked."""
         function = self.space.get(name.partition(".")[2])
-        return function if callable(function) else lesson_tools.CHECKED.get(name)
+        other = lesson_tools.CHECKED.get(name)
+        return function if callable(function) else other if callable(other) else None
 
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         """Return the answers of a function to the cases of a question."""

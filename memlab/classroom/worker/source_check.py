@@ -64,7 +64,7 @@ def _of_node(node: ast.AST) -> Iterator[str]:
             yield f"uses {name}"
         case ast.Attribute(attr=name, ctx=ast.Load()) if _hidden(node) or name in ATTRIBUTES:
             yield f"uses .{name}"
-        case ast.Attribute(attr=name) if not _of_self(node):
+        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if not _of_self(node):
             yield f"changes the attribute .{name}"
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             yield from _in_function(node)
