@@ -184,7 +184,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("lesson", metavar="LESSON", help="such as 03, an appendix, or a notebook of yours")
         add("-o", "--output", metavar="FILE", help="where to write them (default: LESSON.html)")
         add("--solved", action="store_true", help="the answer after each question")
-        add("--dark", action="store_true", help="begin dark; D changes it on the page")
+        add("--dark", action="store_true", help="begin dark; L changes it on the page")
     if command != "lab":
         add("--json", action="store_true", help="JSON instead of text")
 

@@ -22,13 +22,16 @@ function theme() {
 function full() {
   if (document.fullscreenElement) document.exitFullscreen(); else root.requestFullscreen();
 }
+function blank() {
+  document.body.classList.toggle("blank");
+}
 const by = step => () => go(here() + step);
 const next = by(1), back = by(-1);
 const KEYS = {
   ArrowRight: next, ArrowDown: next, PageDown: next, " ": next, Enter: next,
   ArrowLeft: back, ArrowUp: back, PageUp: back, Backspace: back,
   Home: () => go(0), End: () => go(sections.length - 1),
-  d: theme, f: full, t: words, "?": help,
+  l: theme, f: full, t: words, b: blank, "?": help,
 };
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("a")) return;
