@@ -33,6 +33,7 @@ EXAMPLES = {
     commands.doctor: "doctor",
     commands.lab: "lab --no-browser",
     commands.lecture: "lecture k2 -o k2.html",
+    commands.slides: "slides 03 -o 03.html",
     commands.progress: "progress",
 }
 """Every command, with the line that its help and its errors offer."""
@@ -179,6 +180,11 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("name", metavar="NAME", help="such as k2")
         add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")
         add("--no-run", action="store_true", help="leave out the run on this machine")
+    if command == "slides":
+        add("lesson", metavar="LESSON", help="such as 03, an appendix, or a notebook of yours")
+        add("-o", "--output", metavar="FILE", help="where to write them (default: LESSON.html)")
+        add("--solved", action="store_true", help="the answer after each question")
+        add("--dark", action="store_true", help="begin dark; L changes it on the page")
     if command != "lab":
         add("--json", action="store_true", help="JSON instead of text")
 

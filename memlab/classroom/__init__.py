@@ -1,0 +1,1 @@
+"""What a class needs: slides, grading, the predictions of a class."""
