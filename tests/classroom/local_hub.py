@@ -40,7 +40,8 @@ c.Spawner.args = ["--allow-root", "--LabApp.expose_app_in_browser=True",
                   "--LabApp.extension_manager=readonly"]
 c.Spawner.environment.update({environment!r})
 # as on a server: nobody can write beside the package, and each learner compiles into their own home
-c.Spawner.environment.update(NUMBA_CACHE_DIR=lambda spawner: spawner.home_dir + "/.cache/numba")
+c.Spawner.environment.update(
+    {{"NUMBA_CACHE_DIR": lambda spawner: spawner.home_dir + "/.cache/numba"}})
 c.SimpleLocalProcessSpawner.home_dir_template = {home!r} + "/{{username}}"
 """
 
