@@ -52,28 +52,32 @@ STEPS = 30
 SLIDER_MS, USER_BYTES = 60, 450 * MIB
 MOVE = """async (steps) => {
     const slider = document.querySelector(".memlab-view input[type=range]");
-    const root = slider.closest(".memlab-view");
-    const shown = () => Number((root.closest("[data-shown]") ?? root.querySelector("[data-shown]")
-        ?? root).dataset.shown);
-    const frame = () => new Promise(requestAnimationFrame);
+    const root = slider.closest("[data-shown]");
+    const shown = (due) => new Promise((done, fail) => {
+        const watch = new MutationObserver(() => {
+            if (Number(root.dataset.shown) !== due) return;
+            watch.disconnect();
+            const drawn = performance.now();
+            requestAnimationFrame(() => done([drawn, performance.now()]));
+        });
+        watch.observe(root, {attributes: true, attributeFilter: ["data-shown"]});
+        setTimeout(() => fail(new Error(`${due} was not shown`)), 10000);
+    });
     const times = [];
     slider.scrollIntoView({block: "center"});
     for (let step = 0; step < steps; step++) {
         const due = Number(slider.value) + (Number(slider.value) < Number(slider.max) ? 1 : -1);
-        const start = performance.now();
+        const seen = shown(due), start = performance.now();
         slider.value = due;
         slider.dispatchEvent(new Event("input", {bubbles: true}));
-        while (shown() !== due) {
-            if (performance.now() - start > 10000) return `${due} was not shown: ${shown()}`;
-            await frame();
-        }
-        times.push(performance.now() - start);
-        await new Promise((done) => setTimeout(done, 60));
+        times.push((await seen).map((time) => time - start));
+        await new Promise((done) => setTimeout(done, 200));
     }
     return times;
 }"""
-"""Moves the first slider of the page step by step: the milliseconds until the picture of each value
-is on the screen."""
+"""Moves the first slider of the page as a hand that presses a key four times a second: the
+milliseconds until the page has the picture of each value, and until the next frame shows it. The
+browsers are on this machine too, which those of a class are not."""
 RUN = """async (code) => {
     const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
     const future = kernel.requestExecute({code});
@@ -272,17 +276,28 @@ ALL_RUN = """() => {
 }"""
 
 
-def test_a_slider_answers_while_the_others_move_theirs(room: dict[str, Any]) -> None:
+def test_a_slider_answers_while_the_others_move_theirs(room: dict[str, Any], hub: Hub) -> None:
+    before = _server_seconds(hub)
     for page in room.values():
         page.wait_for_selector(".memlab-view input[type=range]")
         page.evaluate(f"() => {{ window.moved = ({MOVE})({STEPS}); }}")
     for name, page in room.items():
-        times = page.evaluate("() => window.moved")
-        assert isinstance(times, list), times
-        median = round(statistics.median(times), 1)
-        p95 = round(sorted(times)[int(0.95 * len(times))], 1)
-        FIGURES.setdefault("slider_ms", {})[name] = {"median": median, "p95": p95}
+        drawn, seen = zip(*page.evaluate("() => window.moved"), strict=True)
+        FIGURES.setdefault("slider_ms", {})[name] = {
+            "median": round(statistics.median(drawn), 1),
+            "p95": round(sorted(drawn)[int(0.95 * len(drawn))], 1),
+            "frame_median": round(statistics.median(seen), 1),
+        }
+    steps = STEPS * len(room)
+    FIGURES["server_ms_a_step"] = round(1000 * (_server_seconds(hub) - before) / steps, 1)
     assert all(found["median"] <= SLIDER_MS for found in FIGURES["slider_ms"].values())
+
+
+def _server_seconds(hub: Hub) -> float:
+    """Seconds of a processor that all servers and kernels have taken."""
+    groups = [_group(hub.home, name) for name in LEARNERS]
+    processes = [process for group in groups if group for process in group.processes()]
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
 def test_a_learner_takes_no_more_than_planned(room: dict[str, Any], hub: Hub) -> None:
