@@ -193,19 +193,24 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
 def test_a_folder_of_shared_kernels_that_is_not_read_is_noted(tmp_path, monkeypatch):
     monkeypatch.delenv(shared_cache.VARIABLE, raising=False)
     assert setup_checks._shared_cache() is None
-    shared_cache.refusal.cache_clear()
-    monkeypatch.setenv(shared_cache.VARIABLE, str(tmp_path))
-    assert setup_checks._shared_cache().status == "ok"
+    assert shared_kernels(tmp_path, monkeypatch).status == "ok"
     file = tmp_path / "some.nbc"
     file.touch()
     file.chmod(0o666)
-    shared_cache.refusal.cache_clear()
-    check = setup_checks._shared_cache()
+    check = shared_kernels(tmp_path, monkeypatch)
     assert (check.status, check.name) == ("note", "shared kernels")
     assert f"others can write to {file}" in check.text
     assert check.fix.endswith(f'chmod -R go-w "{tmp_path}"')
-    monkeypatch.setenv(shared_cache.VARIABLE, str(tmp_path / "missing"))
-    assert "compile_kernels.py" in setup_checks._shared_cache().fix
+    assert "compile_kernels.py" in shared_kernels(tmp_path / "missing", monkeypatch).fix
+
+
+def shared_kernels(folder, monkeypatch):
+    """Result of the check of a folder that the environment names."""
+    monkeypatch.setenv(shared_cache.VARIABLE, str(folder))
+    shared_cache.refusal.cache_clear()
+    check = setup_checks._shared_cache()
+    assert check
+    return check
 
 
 @every_row(("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")])

@@ -46,7 +46,7 @@ c.SimpleLocalProcessSpawner.home_dir_template = {home!r} + "/{{username}}"
 """
 
 
-class LimitedSpawner(SimpleLocalProcessSpawner):  # type: ignore[misc]  # it has no types
+class LimitedSpawner(SimpleLocalProcessSpawner):
     """Server of a learner in a control group of its own, which is removed with it."""
 
     group: memory_group.MemoryGroup | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -94,7 +95,8 @@ def make(name: str, nbytes: int) -> MemoryGroup:
         else:
             (folder / "memory.max").write_text(str(nbytes))
             (folder / "memory.swap.max").write_text("0")
-        assert group.limit == nbytes
+        if not nbytes - mmap.PAGESIZE < group.limit <= nbytes:
+            raise OSError(f"the limit is {group.limit}, and not {nbytes}")
     except OSError:
         folder.rmdir()
         raise

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from traitlets.config import Config, PyFileConfigLoader
+from traitlets.config.loader import Config, PyFileConfigLoader
 
 from deploy import links
 from memlab import free_memory
@@ -114,6 +114,31 @@ def test_what_the_image_copies_is_there_and_is_sent() -> None:
     for word in copied:
         assert any(Path(word).is_relative_to(name) for name in named), word
         assert (ROOT / word).exists()
+
+
+# -- what the page says was measured --------------------------------------------------------------
+
+
+def test_the_page_cites_what_was_measured() -> None:
+    page = " ".join((ROOT / "docs" / "hub.md").read_text(encoding="utf-8").split())
+    found = json.loads((DEPLOY / "measured.json").read_text(encoding="utf-8"))
+    for name, slider in found["slider_ms"].items():
+        mib = 2**20
+        sizes = [found[key][name]["pss"] / mib for key in ("users", "users_after_a_run")]
+        assert (
+            f"| {name} | {slider['median']:.0f} ms | {slider['p95']:.0f} ms "
+            f"| {sizes[0]:.0f} MiB | {sizes[1]:.0f} MiB |"
+        ) in page
+        assert max(sizes) < 512, "the page plans half a GiB for each learner"
+    versions = found["versions"]
+    for said in (
+        f"({found['machine'].partition(',')[0]}; JupyterHub {versions['jupyterhub']}, "
+        f"JupyterLab {versions['jupyterlab']}; {found['date']})",
+        f"took {found['server_ms_a_step']:.0f} ms of a processor",
+        f"were open {found['open_seconds']:.0f} s after the login",
+        found["memlab_says"],
+    ):
+        assert said in page
 
 
 # -- the script, with a hub that only writes down what it is told ---------------------------------

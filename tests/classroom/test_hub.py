@@ -44,7 +44,7 @@ pytest.importorskip("jupyterhub", reason="make hub installs JupyterHub")
 from tests.classroom import local_hub  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-LEARNERS = ("ada", "ben", "cleo")
+LEARNERS = ("first", "second", "third")
 LESSON = "02_network.ipynb"
 GIB, MIB = 2**30, 2**20
 PACKAGES = ("jupyterhub", "jupyterlab", "numba", "numpy")

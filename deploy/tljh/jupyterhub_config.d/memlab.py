@@ -3,7 +3,7 @@
 `tljh-config set limits.memory`, and `docs/hub.md` says to what and why.
 """
 
-c = get_config()  # noqa: F821  # JupyterHub defines it
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  # JupyterHub defines it
 
 c.Spawner.environment.update(
     {
