@@ -3,12 +3,13 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lessons import build
 from memlab import strings
-from memlab.classroom import marking, questions
+from memlab.classroom import questions
 from memlab.classroom.confinement import confined
 from memlab.classroom.limits import MIB, Limits
 from memlab.classroom.marking import grade_notebook
@@ -64,7 +65,7 @@ def test_a_wrong_answer_gets_the_hint_that_a_notebook_gives(confinement, tmp_pat
     slip = "def my_step(x, t, w1, w2):\n    raise ZeroDivisionError('by \\x1b[31m0')\n"
     path = write(tmp_path / "01_linear.ipynb", code, slip)
     marks = by_question(grade_notebook(path, 5, confinement, LIMITS))
-    space = {}
+    space: dict[str, Any] = {}
     exec(code + slip, space)
     for name, mark in marks.items():
         task = tasks()[name]
@@ -183,7 +184,7 @@ def test_an_error_of_the_judge_is_no_mark(confinement, tmp_path, monkeypatch):
     def broken(*values):
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(marking.exercise_check, "judge", broken)
+    monkeypatch.setattr(exercise_check, "judge", broken)
     path = write(tmp_path / "13.ipynb", "def passes(): pass")
     mark = by_question(grade_notebook(path, 5, confinement, LIMITS))["13.passes"]
     assert (mark.state, "planted" in mark.review) == ("error", True)
