@@ -51,7 +51,8 @@ class Submission:
     the exercises.
 
     ``signs`` is what in its source could change a measurement, ``calls`` what its code answered to
-    cards, ``functions`` the exercises that have a function. ``looped``, ``ended`` and ``full`` hold
+    cards, ``functions`` the exercises that have a function, None if its cells never came to an end.
+    ``looped``, ``ended`` and ``full`` hold
     the cells, from 0, that did not end in time, that ended the process, or that asked for too much
     memory; ``unread`` is True if the process ended before any ran. ``peak`` is the most bytes that
     a process held.
@@ -64,7 +65,7 @@ class Submission:
     limits: Limits
     signs: tuple[str, ...] = ()
     calls: tuple[CardCall, ...] = ()
-    functions: tuple[str, ...] = ()
+    functions: tuple[str, ...] | None = None
     looped: set[int] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)
     full: set[int] = field(default_factory=set)
@@ -217,7 +218,7 @@ class FunctionThere:
         if measured:
             self.peak = max([self.peak or 0, *(one.peak for one in given)])
         failures = [one.failure for one in given if one.failure is not None]
-        self.full = self.full or any(f.kind == "MemoryError" and f.known for f in failures)
+        self.full = self.full or any(f.kind.endswith("MemoryError") for f in failures)
         return given
 
     def _asked(self, how: str, cases: Sequence[Arguments]) -> Any:

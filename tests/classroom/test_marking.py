@@ -122,7 +122,10 @@ def test_a_function_of_another_name_that_was_checked_is_marked(confinement, tmp_
 def test_a_peak_counts_only_where_the_source_shows_no_patching(confinement, tmp_path):
     cells = ["import numpy as np", *(c for c in solutions("01") if c.startswith("def "))]
     large = cells[-1].replace("):\n", "):\n    held = np.ones((100, *x.shape)) * x\n", 1)
-    patch = "from memlab.runtime.metering.meter import Meter\nMeter.peak = 0"
+    patch = (
+        "from memlab.runtime.metering.meter import Meter, process_hook\n"
+        "process_hook(); Meter.report = lambda *values: None"
+    )
     states = {}
     for name, more in {"right": [], "large": [large], "patched": [large, patch]}.items():
         path = write(tmp_path / "01_linear.ipynb", *cells, *more)
@@ -131,7 +134,7 @@ def test_a_peak_counts_only_where_the_source_shows_no_patching(confinement, tmp_
         assert mark.peak is not None
         assert bool(mark.review) == (name == "patched")
     assert states == {"right": "passed", "large": "failed", "patched": "review"}
-    assert "cell 5: line 2 changes the attribute .peak" in mark.review
+    assert "cell 5: line 2 changes the attribute .report" in mark.review
 
 
 def test_what_lies_beside_a_notebook_is_not_imported(confinement, tmp_path):
