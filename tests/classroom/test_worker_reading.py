@@ -56,6 +56,11 @@ PATCHES = [
     ("__builtins__", "line 1 uses __builtins__"),
     ("x = np.memmap('f')", "line 1 uses .memmap"),
     ("b = bytearray(9)", "line 1 uses bytearray"),
+    ("np.savetxt(f, x)", "line 1 uses .savetxt"),
+    ("frame.to_csv(f)", "line 1 uses .to_csv"),
+    ("f('/proc/self/fd/4')", "line 1 names '/proc/self/fd/4'"),
+    ("\uff53etattr(a, 'b', 1)", "line 1 uses setattr"),
+    ("pandas.eval('a')", "line 1 uses .eval"),
 ]
 
 
