@@ -34,6 +34,7 @@ EXAMPLES = {
     commands.lab: "lab --no-browser",
     commands.lecture: "lecture k2 -o k2.html",
     commands.progress: "progress",
+    commands.guesses: "guesses FOLDER --card 03.stride",
 }
 """Every command, with the line that its help and its errors offer."""
 SCRIPTS = (
@@ -179,6 +180,14 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("name", metavar="NAME", help="such as k2")
         add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")
         add("--no-run", action="store_true", help="leave out the run on this machine")
+    if command == "guesses":
+        add("folder", metavar="FOLDER", help="holds the progress.json of each learner")
+        add("--card", metavar="CARD", help="one card, such as 03.stride (default: all)")
+        add(
+            "--reveal",
+            action="store_true",
+            help="show the answer of the card, and which guesses are right",
+        )
     if command != "lab":
         add("--json", action="store_true", help="JSON instead of text")
 
