@@ -92,8 +92,8 @@ def read(folder: str | Path) -> ClassFiles:
             if key not in kept or turn.get("revision"):
                 kept[key] = turn
     if not files and not broken:
-        raise InputError(_("{folder} has no progress files; give a folder that holds the {file} of "
-                           "each learner, or files NAME.json.", folder=named, file=FILE))  # fmt: skip
+        raise InputError(_("{folder} has no progress files; give one that holds the {file} of each "
+                           "learner, or files NAME.json.", folder=named, file=FILE))  # fmt: skip
     return ClassFiles(files, {n: tuple(turns.values()) for n, turns in answers.items()},
                       tuple(broken))  # fmt: skip
 
