@@ -74,7 +74,8 @@ class RoomStudy(Study):
         """Sentences on the guesses; the answer is the first of them once it is revealed."""
         told = [] if self.empty and self.truth is None else self.guesses.sentences(self.truth)
         hidden = [_text("hidden" if not self.empty else "empty")] if self.truth is None else []
-        files = [_text("broken", count=self.broken)] if self.broken else []
+        broken = "broken.one" if self.broken == 1 else "broken.many"
+        files = [_text(broken, count=self.broken)] if self.broken else []
         return [*hidden, *told, *files]
 
     def table(self) -> Table:

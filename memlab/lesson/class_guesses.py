@@ -228,19 +228,19 @@ def ranges_of(values: Sequence[Fraction], kind: AnswerKind) -> list[NumberRange]
     positive = sorted(value for value in values if value > 0)
     if not positive:
         return zero
-    edges = _edges(positive)
+    edges = _edges(positive, kind)
     low = [NumberRange(None, edges[0])] if positive[0] < edges[0] else []
     high = [NumberRange(edges[-1], None)] if positive[-1] >= edges[-1] else []
     return [*zero, *low, *(NumberRange(*ends) for ends in pairwise(edges)), *high]
 
 
-def _edges(positive: Sequence[Fraction]) -> list[Fraction]:
+def _edges(positive: Sequence[Fraction], kind: AnswerKind) -> list[Fraction]:
     """Return the ends of the ranges of some numbers that grow: at most ``ROWS`` ranges, on the
     finest ladder on which these hold nearly all, or those around the middle one."""
     cut = len(positive) // OUTSIDE
     inner = positive[cut : len(positive) - cut]
     for ladder in LADDERS:
-        edges = _rungs(inner[0], inner[-1], ladder)
+        edges = _rungs(inner[0], inner[-1], ladder, kind)
         if len(edges) <= ROWS + 1:
             return edges
     middle = sum(edge <= inner[len(inner) // 2] for edge in edges)
@@ -248,11 +248,15 @@ def _edges(positive: Sequence[Fraction]) -> list[Fraction]:
     return edges[start : start + ROWS + 1]
 
 
-def _rungs(low: Fraction, high: Fraction, ladder: Sequence[Fraction]) -> list[Fraction]:
+def _rungs(
+    low: Fraction, high: Fraction, ladder: Sequence[Fraction], kind: AnswerKind
+) -> list[Fraction]:
     """Return the rungs of a ladder from the last one that is not above ``low`` to the first one
-    above ``high``."""
+    above ``high``; between bytes there is none."""
     powers = range(floor(log10(low)) - 1, floor(log10(high)) + 3)
     rungs = [rung * Fraction(10) ** power for power in powers for rung in ladder]
+    if kind is AnswerKind.AMOUNT:
+        rungs = [rung for rung in rungs if rung < 1 or rung.denominator == 1]
     first = sum(rung <= low for rung in rungs) - 1
     return rungs[first : sum(rung <= high for rung in rungs) + 1]
 
@@ -260,11 +264,15 @@ def _rungs(low: Fraction, high: Fraction, ladder: Sequence[Fraction]) -> list[Fr
 def _with_truth(
     ranges: Sequence[NumberRange], value: Fraction, kind: AnswerKind
 ) -> list[NumberRange]:
-    """Return the ranges with one more, in its place, that holds the truth alone."""
-    exact = kind is not AnswerKind.AMOUNT or not value
-    one = NumberRange(value, value) if exact else NumberRange(*_rungs(value, value, LADDERS[1]))
-    below = [r for r in ranges if r.low is None or r.low < value]
-    return [*below, one, *ranges[len(below) :]]
+    """Return the ranges, none of which holds the truth, with one more in its place that does."""
+    below = [one for one in ranges if one.low is None or one.low < value]
+    above = ranges[len(below) :]
+    low = high = value
+    if kind is AnswerKind.AMOUNT and value:
+        low, high = _rungs(value, value, LADDERS[1], kind)
+        ends = below[-1].high if below else None, above[0].low if above else None
+        low, high = max(low, ends[0] or low), min(high, ends[1] or high)
+    return [*below, NumberRange(low, high), *above]
 
 
 # -- answers from texts ---------------------------------------------------------------------------
