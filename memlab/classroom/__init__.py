@@ -1,1 +1,1 @@
-"""What a class needs: notebooks without solutions, grading, marks, the guesses of a room."""
+"""A class: lessons are handed out, shown as slides and graded, and predictions are drawn."""

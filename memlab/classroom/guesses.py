@@ -31,7 +31,7 @@ class CardGuesses:
     def text(self, whole: bool) -> str:
         """Return the histogram with its sentences; ``whole`` adds the question."""
         asked = [self.guesses.question] if whole else []
-        name, told = self.guesses.topic.name, self.guesses.sentences(self.truth)
+        name, told = self.guesses.topic.name, self.guesses.told(self.truth)
         return "\n".join([name, *asked, *told, *self._bars()])
 
     def as_dict(self) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any
 
 from memlab import strings
 from memlab.errors import InputError, listed, one_option, printed, shorten, true_or_false
-from memlab.lesson import class_files
+from memlab.lesson import class_files, pasted_guesses
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Question, Truth, topics
-from memlab.lesson.class_guesses import ClassGuesses, GuessRow, of_text, share
+from memlab.lesson.class_guesses import ClassGuesses, GuessRow, share
 from memlab.pictures.draw import text as texts
 from memlab.pictures.draw.chart import Chart
 from memlab.pictures.draw.labels import ChartText
@@ -33,7 +33,7 @@ from memlab.strings import gettext as _
 
 COLOURS = (("#0072B2", ""), ("#D55E00", "falling"))
 """Colour and pattern of each series: the first guesses, and the answers after that."""
-HIDDEN, RIGHT, WRONG = 0.5, 0.95, 0.22
+HIDDEN, RIGHT, WRONG = 0.5, 0.95, 0.28
 """How strong a bar is while the answer is hidden; and its right and its other part then."""
 BAR, ROOM, APART, TICK = 20, 8, 8, 24
 """Pixels: height of a bar; free between two rows, and before a bar; room for the tick of a right
@@ -72,7 +72,7 @@ class RoomStudy(Study):
     @property
     def sentences(self) -> list[str]:
         """Sentences on the guesses; the answer is the first of them once it is revealed."""
-        told = [] if self.empty and self.truth is None else self.guesses.sentences(self.truth)
+        told = [] if self.empty and self.truth is None else self.guesses.told(self.truth)
         hidden = [_text("hidden" if not self.empty else "empty")] if self.truth is None else []
         broken = "broken.one" if self.broken == 1 else "broken.many"
         files = [_text(broken, count=self.broken)] if self.broken else []
@@ -183,6 +183,10 @@ class GuessesOfClass(View[RoomStudy]):
         doc="how often the folder was read again", default=0, argument=False, code="never"
     )
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return *super().parts, f"ask.{self.state.card.name}", "card"
+
     def reconcile(self, new: State, was: State | None) -> State:
         """Refuse guesses from two places."""
         if new.folder and (new.given or new.later):
@@ -198,7 +202,7 @@ class GuessesOfClass(View[RoomStudy]):
             if truth is None:  # most revisions are right
                 guesses = replace(guesses, series=guesses.series[:1])
             return RoomStudy(guesses, truth, len(files.broken))
-        return RoomStudy(of_text(now.card, now.given or "", now.later or ""), truth)
+        return RoomStudy(pasted_guesses.read(now.card, now.given or "", now.later or ""), truth)
 
     def outline_key(self, now: State) -> object:
         return now.card.name
@@ -321,7 +325,7 @@ def _bar(room: RoomStudy, row: GuessRow, at: int, place: tuple[int, float]) -> I
     high = low + BAR / (BAR * count + ROOM)
     amount = _amount(room, row, at)
     fact = Fact(f"{row.label} {amount}")
-    part = length * tally.right / max(tally.guesses, 1)
+    part = length * (tally.right / max(tally.guesses, 1))
     hidden = room.truth is None
     for start, end, tint in ((0.0, part, RIGHT), (part, length, HIDDEN if hidden else WRONG)):
         if end > start:
