@@ -33,6 +33,7 @@ EXAMPLES = {
     commands.doctor: "doctor",
     commands.lab: "lab --no-browser",
     commands.lecture: "lecture k2 -o k2.html",
+    commands.slides: "slides 03 -o 03.html",
     commands.progress: "progress",
     commands.guesses: "guesses FOLDER --card 03.stride",
 }
@@ -183,11 +184,13 @@ def _add_options(parser: _Parser, command: str) -> None:
     if command == "guesses":
         add("folder", metavar="FOLDER", help="holds the progress.json of each learner")
         add("--card", metavar="CARD", help="one card, such as 03.stride (default: all)")
-        add(
-            "--reveal",
-            action="store_true",
-            help="show the answer of the card, and which guesses are right",
-        )
+        what = "show the answer of the card, and which guesses are right"
+        add("--reveal", action="store_true", help=what)
+    if command == "slides":
+        add("lesson", metavar="LESSON", help="such as 03, an appendix, or a notebook of yours")
+        add("-o", "--output", metavar="FILE", help="where to write them (default: LESSON.html)")
+        add("--solved", action="store_true", help="the answer after each question")
+        add("--dark", action="store_true", help="begin dark; L changes it on the page")
     if command != "lab":
         add("--json", action="store_true", help="JSON instead of text")
 
