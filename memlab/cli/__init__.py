@@ -35,7 +35,7 @@ EXAMPLES = {
     commands.lecture: "lecture k2 -o k2.html",
     commands.slides: "slides 03 -o 03.html",
     commands.progress: "progress",
-    commands.guesses: "guesses FOLDER --card 03.stride",
+    commands.guesses: "guesses handed-in --card 03.stride",
 }
 """Every command, with the line that its help and its errors offer."""
 SCRIPTS = (

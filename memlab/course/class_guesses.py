@@ -126,7 +126,7 @@ def pasted(given: object) -> str:
 
 def _folder(given: object) -> str:
     if not isinstance(given, str | Path):
-        raise InputError(_("{given} is no folder; give its name, such as 'submitted'.",
+        raise InputError(_("{given} is no folder; give its name, such as 'handed-in'.",
                            given=shorten(given)))  # fmt: skip
     return str(given)
 

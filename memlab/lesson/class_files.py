@@ -71,8 +71,8 @@ def read(folder: str | Path) -> ClassFiles:
     Raises:
         InputError: there is no such folder, or no such file in it.
     """
-    root, named = Path(folder).expanduser(), shorten(str(folder))
-    if not root.is_dir():
+    root, named = Path(os.path.expanduser(folder)), shorten(str(folder))
+    if not (str(folder) and root.is_dir()):
         raise InputError(_("{folder} is no folder; give one that holds the {file} of each learner, "
                            "or files NAME.json.", folder=named, file=FILE))  # fmt: skip
     answers: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
