@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import json
 import os
@@ -14,6 +15,7 @@ import pytest
 import memlab
 from memlab import cli, free_memory, setup_checks
 from memlab.errors import InputError
+from memlab.lesson_folders import LESSONS, PACKAGE
 from memlab.setup_checks import SetupCheck, SetupReport, blas_threads, lab_extensions, room_left
 from memlab.setup_checks.lab_extensions import LabExtensions
 from memlab.setup_checks.room_left import DiskRoom
@@ -29,6 +31,17 @@ def test_python_must_be_new_enough():
     assert old.status == "problem"
     assert "3.10.14" in old.text
     assert "3.11" in old.fix
+
+
+def test_an_older_python_is_refused_before_anything_is_loaded(monkeypatch):
+    source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
+    code = compile(ast.parse(source, feature_version=(3, 7)), "__init__.py", "exec")
+    monkeypatch.setattr(sys, "version_info", (3, 10, 14))
+    told = r"needs Python 3\.11 or newer, and .* is 3\.10\.14; install"
+    for argv, error in ((["-m", "doctor"], SystemExit), (["notebook"], ImportError)):
+        monkeypatch.setattr(sys, "argv", argv)
+        with pytest.raises(error, match=told):
+            exec(code, {})
 
 
 def test_memlab_must_be_installed():
@@ -366,7 +379,7 @@ def test_lessons_that_do_not_fit_into_the_free_memory_are_named(free, status, te
 
 
 def test_the_memory_of_every_lesson_is_known():
-    lessons = {path.name[:2] for path in room_left.LESSONS.glob("[0-9]*.ipynb")}
+    lessons = {path.name[:2] for path in LESSONS.glob("[0-9]*.ipynb")}
     assert set(room_left.recorded()) == lessons
 
 
