@@ -35,6 +35,7 @@ EXAMPLES = {
     commands.lecture: "lecture k2 -o k2.html",
     commands.slides: "slides 03 -o 03.html",
     commands.progress: "progress",
+    commands.guesses: "guesses handed-in --card 03.stride",
 }
 """Every command, with the line that its help and its errors offer."""
 SCRIPTS = (
@@ -180,6 +181,11 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("name", metavar="NAME", help="such as k2")
         add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")
         add("--no-run", action="store_true", help="leave out the run on this machine")
+    if command == "guesses":
+        add("folder", metavar="FOLDER", help="holds the progress.json of each learner")
+        add("--card", metavar="CARD", help="one card, such as 03.stride (default: all)")
+        what = "show the answer of the card, and which guesses are right"
+        add("--reveal", action="store_true", help=what)
     if command == "slides":
         add("lesson", metavar="LESSON", help="such as 03, an appendix, or a notebook of yours")
         add("-o", "--output", metavar="FILE", help="where to write them (default: LESSON.html)")
