@@ -141,7 +141,7 @@ def _ended(submission: Submission) -> str:
         "ended the process": submission.ended,
     }
     return " ".join(
-        f"{'Cells' if len(cells) > 1 else 'Cell'} {', '.join(str(n + 1) for n in sorted(cells))} "
+        f"Code {'cells' if len(cells) > 1 else 'cell'} {', '.join(str(n + 1) for n in sorted(cells))} "
         f"{said}."
         for said, cells in sentences.items()
         if cells

@@ -84,4 +84,5 @@ def test_a_class_may_have_attributes_of_its_own():
 def test_signs_are_few_and_code_that_is_no_python_has_none():
     assert len(signs("\n".join(f"a.b{n} = 1" for n in range(100)))) == MOST
     assert signs("def f(:") == []
+    assert signs(f"x = {'-' * 10**4}1") == ["cannot be read as a whole"]
     assert signs("a\0b") == []

@@ -52,6 +52,8 @@ def signs(code: str) -> list[str]:
         tree = ast.parse(code)
     except (SyntaxError, ValueError):
         return []
+    except (MemoryError, RecursionError):
+        return ["cannot be read as a whole"]
     nodes = ast.walk(tree)
     said = (f"line {node.lineno} {sign}" for node in nodes for sign in _of_node(node))  # type: ignore[attr-defined]  # each has one
     return list(islice(dict.fromkeys(said), MOST))
