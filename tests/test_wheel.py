@@ -244,7 +244,7 @@ def test_lessons_of_a_wheel_open_in_a_folder_of_the_learners(call, away):
     names = {path.name for path in (ROOT / "lessons").glob("[0-9]*.ipynb")}
     assert {path.name for path in mine.glob("*.ipynb")} == names
     assert {"glossary.md", "data", "images"} <= {path.name for path in mine.iterdir()}
-    rules = (ROOT / "memlab" / "cli" / "tutor.md").read_bytes()
+    rules = (ROOT / "memlab" / "classroom" / "tutor.md").read_bytes()
     assert (mine / "AGENTS.md").read_bytes() == rules
     assert str(mine / "progress.json") in call("progress").stdout
     assert not (mine / "memlab-lessons").exists()
