@@ -67,7 +67,7 @@ def release(
     for name, content in files.items():
         kinds[_kind(folder / name, content)].append(folder / name)
     if kinds["replaced"] and not force:
-        raise _differs(kinds["replaced"])
+        raise _differs(folder, kinds["replaced"])
     for target in (*kinds["new"], *kinds["replaced"]):
         target.parent.mkdir(parents=True, exist_ok=True)
         atomic_files.write(target, files[target.relative_to(folder).as_posix()])
@@ -195,8 +195,10 @@ def _kind(target: Path, content: bytes) -> str:
     return "same" if target.read_bytes() == content else "replaced"
 
 
-def _differs(targets: Sequence[Path]) -> InputError:
-    others = f" and {len(targets) - 1} others" if len(targets) > 1 else ""
-    verb = "differ" if others else "differs"
-    return InputError(f"{shorten(str(targets[0]))}{others} {verb} from this release, and nothing "
-                      "was written; try another folder (-o), or replace with --force.")  # fmt: skip
+def _differs(folder: Path, targets: Sequence[Path]) -> InputError:
+    first = f"{targets[0].relative_to(folder).as_posix()} in {shorten(str(folder))}"
+    what = f"{first} and {len(targets) - 1} others differ" if targets[1:] else f"{first} differs"
+    return InputError(
+        f"{what} from this release, and nothing was written; try another folder (-o), or replace "
+        "with --force."
+    )

@@ -48,7 +48,10 @@ class Learner:
     @property
     def seed(self) -> int:
         """Seed for a learner without a progress file: it follows from the name."""
-        return int.from_bytes(sha256(self.name.encode("utf-8", "replace")).digest()[:8]) % progress.SEEDS
+        return (
+            int.from_bytes(sha256(self.name.encode("utf-8", "replace")).digest()[:8])
+            % progress.SEEDS
+        )
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,22 @@ class Submission:
 @dataclass
 class Handed:
     """All that was handed in: ``submissions`` in the order of names, ``learners`` with those who
-    handed in nothing, the content of each learner's progress file in ``records``, and sentences
-    about what was left out."""
+    handed in nothing, the content of each learner's progress file in ``records``, those whose file
+    is ``broken``, and sentences about what was left out."""
 
     learners: list[Learner] = field(default_factory=list)
     submissions: list[Submission] = field(default_factory=list)
     records: dict[Learner, Mapping[str, Any]] = field(default_factory=dict)
+    broken: set[Learner] = field(default_factory=set)
     sentences: list[str] = field(default_factory=list)
+
+    def label(self, learner: Learner) -> str:
+        """Name of a learner in tables, with the number where two have one name."""
+        if sum(other.name == learner.name for other in self.learners) > 1:
+            return f"{learner.name} ({learner.service or 'folder'} {learner.number})".replace(
+                " )", ")"
+            )
+        return learner.name
 
     def seed(self, learner: Learner) -> int:
         """Seed of a learner: that of the progress file, else one that follows from the name."""
@@ -84,13 +96,17 @@ def handed_in(folder: Path) -> Handed:
         InputError: the folder is none, or holds no learner.
     """
     if not folder.is_dir():
-        raise InputError(f"{shorten(str(folder))} is no folder; give the folder that holds a folder "
-                         "for each learner, or the files that Canvas or Moodle downloads.")  # fmt: skip
+        raise InputError(
+            f"{shorten(str(folder))} is no folder; give the folder that holds a folder "
+            "for each learner, or the files that Canvas or Moodle downloads."
+        )
     handed = Handed()
     by_learner = _by_learner(folder, handed.sentences)
     if not by_learner:
-        raise InputError(f"{shorten(str(folder))} holds no folder of a learner, and no notebook by "
-                         "the name that Canvas or Moodle gives it.")  # fmt: skip
+        raise InputError(
+            f"{shorten(str(folder))} holds no folder of a learner, and no notebook by "
+            "the name that Canvas or Moodle gives it."
+        )
     for learner in sorted(by_learner, key=lambda learner: (learner.name.casefold(), learner.name)):
         _take(learner, by_learner[learner], handed)
     return handed
@@ -134,8 +150,9 @@ def _inside(folder: Path, sentences: list[str], depth: int = DEPTH) -> Iterator[
         here, left = waiting.pop(0)
         for entry in _entries(here):
             if seen == FILES:
-                sentences.append(f"{_shown(folder.name)} has more than {FILES:,} files; others were "
-                                 "left out.")  # fmt: skip
+                sentences.append(
+                    f"{_shown(folder.name)} has more than {FILES:,} files; others were left out."
+                )
                 return
             seen += 1
             if entry.is_symlink():
@@ -151,9 +168,10 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
     empty."""
     try:
         with os.scandir(folder) as entries:
-            return sorted((entry for entry in entries if not entry.name.startswith((".", "__MACOSX"))), key=lambda entry: entry.name)  # noqa: E501
+            shown = [entry for entry in entries if not entry.name.startswith((".", "__MACOSX"))]
     except OSError:
         return []
+    return sorted(shown, key=lambda entry: entry.name)
 
 
 def _take(learner: Learner, files: Iterable[tuple[str, Path]], handed: Handed) -> None:
@@ -169,8 +187,10 @@ def _take(learner: Learner, files: Iterable[tuple[str, Path]], handed: Handed) -
             if lesson := _lesson(stem, path):
                 lessons.setdefault(lesson, []).append((number, path))
             else:
-                handed.sentences.append(f"{_shown(learner.name)}: {_shown(path.name)} is no lesson "
-                                        "by its name or its metadata, and was left out.")  # fmt: skip
+                handed.sentences.append(
+                    f"{_shown(learner.name)}: {_shown(path.name)} is no "
+                    "lesson by its name or metadata, and was left out."
+                )
     for lesson in sorted(lessons):
         notebook = _newest(learner, lesson, lessons[lesson], handed.sentences)
         handed.submissions.append(Submission(learner, lesson, notebook))
@@ -198,23 +218,31 @@ def _by_metadata(path: Path, names: Iterable[str]) -> str:
     return lesson if lesson in tuple(names) else ""
 
 
-def _newest(learner: Learner, what: str, files: list[tuple[int, Path]], sentences: list[str]) -> Path:
+def _newest(
+    learner: Learner, what: str, files: list[tuple[int, Path]], sentences: list[str]
+) -> Path:
     """Return the file with the highest number; of several, the last one by its path."""
     *others, (_, newest) = sorted(files)
     if others:
         left_out = ", ".join(_shown(path.name) for _, path in others)
-        sentences.append(f"{_shown(learner.name)} handed in {what} {len(files)} times: "
-                         f"{_shown(newest.name)} counts, not {left_out}.")  # fmt: skip
+        sentences.append(
+            f"{_shown(learner.name)} handed in {what} {len(files)} times: "
+            f"{_shown(newest.name)} counts, not {left_out}."
+        )
     return newest
 
 
 def _read(learner: Learner, path: Path, handed: Handed) -> None:
     """Read a progress file. A broken one costs no mark."""
     try:
-        handed.records[learner] = progress.parsed(regular(path, progress.LARGEST), path, "not_added")
+        handed.records[learner] = progress.parsed(
+            regular(path, progress.LARGEST), path, "not_added"
+        )
     except InputError as error:
-        handed.sentences.append(f"{_shown(learner.name)}: {error} No mark depends on it but that of "
-                                "cards, which a person should look at.")  # fmt: skip
+        handed.broken.add(learner)
+        handed.sentences.append(
+            f"{_shown(learner.name)}: {error} Exercises are marked without it; look at the cards."
+        )
 
 
 def regular(path: Path, most: int) -> bytes:

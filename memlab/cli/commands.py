@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from errno import EISDIR
@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 from memlab import atomic_files, units
 from memlab.cli.options import Options as Options
 from memlab.cli.options import asked, built, count, fed, planned, rate, timed, ways_out
-from memlab.errors import InputError, known, one_option, shorten, visible
+from memlab.errors import InputError, known, one_option, real_number, shorten, visible
 from memlab.step.storage import HOST
 
 if TYPE_CHECKING:
+    from memlab.classroom.limits import Limits
+    from memlab.classroom.submissions import Submission
     from memlab.ledger.ledger import Ledger
     from memlab.networks.graph import Network
     from memlab.step.step import Step
@@ -332,6 +334,84 @@ def progress(options: Options) -> int:
     else:
         _show(options, kept, record.text(kept, path, {*topics(), *tasks()}))
     return 0
+
+
+def release(options: Options) -> int:
+    """Write lessons for learners: notebooks without anything that solves them, and what they link
+    to."""
+    from memlab.classroom.release import release as write
+
+    folder = Path(options.output)
+    done = write(options.lessons, folder, options.language, options.force)
+    groups = {name: [path.relative_to(folder).as_posix() for path in paths]
+              for name, paths in vars(done).items()}  # fmt: skip
+    lines = [f"{folder}: {len(done.new)} new files, {len(done.replaced)} replaced, "
+             f"{len(done.same)} were there already."]  # fmt: skip
+    lines += [f"  {name}" for name in groups["new"] + groups["replaced"]]
+    facts = {"schema": "memlab.release/1", "folder": str(folder), **groups}
+    _show(options, facts, "\n".join(lines))
+    return 0
+
+
+def grade(options: Options) -> int:
+    """Grade what learners handed in, notebook by notebook, each in a confined process."""
+    from memlab.classroom import files, report, roster, submissions, tables
+    from memlab.classroom.batch import Batch, grade_class, jobs_here
+    from memlab.classroom.confinement import confined
+    from memlab.classroom.marking import grade_notebook
+
+    target, limits = _target(options.csv), _limits(options)
+    people = None if options.roster is None else roster.read(Path(options.roster))
+    handed, batch = submissions.handed_in(Path(options.folder)), Batch()
+    jobs, why = jobs_here(limits)
+    if options.jobs is not None:
+        jobs, why = count("jobs", options.jobs), "as --jobs says"
+    parts = target.with_name(f"{target.name}.parts")
+    try:
+        with confined(limits, trusted=options.trusted) as confinement, _line() as tell:
+            grade_class(handed, parts, confinement, limits, jobs, grade_notebook, tell, batch)
+    except KeyboardInterrupt:
+        left = len(handed.submissions) - len(batch.graded)
+        print(f"memlab: {len(batch.graded)} graded and kept in {shorten(str(parts))}, {left} are "
+              "left; the same command goes on.", file=sys.stderr)  # fmt: skip
+        raise
+    table = tables.rows(handed, batch.graded, options.trusted)
+    written = files.write(target, handed, batch, table, people)
+    facts = report.facts(handed, batch, table, report.missing(handed, people))
+    said = report.text(facts, options.trusted, why)
+    facts |= {"schema": "memlab.grade/1", "files": [*map(str, written)], "trusted": options.trusted}
+    _show(options, facts, "\n".join([said, "", f"Written: {', '.join(facts['files'])}"]))
+    return 0
+
+
+def _limits(options: Options) -> Limits:
+    """Return the limits of each submission that were asked for."""
+    from memlab.classroom.limits import Limits
+
+    usual = Limits()
+    memory = usual.memory if options.memory is None else units.parse(options.memory)
+    try:
+        seconds: object = usual.seconds if options.seconds is None else float(options.seconds)
+    except ValueError:
+        seconds = options.seconds
+    return Limits(seconds=real_number("seconds", seconds, usual.seconds, above=0), memory=memory)
+
+
+@contextmanager
+def _line() -> Iterator[Callable[[int, int, Sequence[Submission]], None]]:
+    """Give a function that shows the progress of a batch on one line, where a person watches."""
+    from memlab.classroom import report
+
+    def tell(done: int, total: int, running: Sequence[Submission]) -> None:
+        if _watched():
+            print(f"\r\x1b[K{report.progress(done, total, running)}", end="", file=sys.stderr,
+                  flush=True)  # fmt: skip
+
+    try:
+        yield tell
+    finally:
+        if _watched():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 # -- writing ------------------------------------------------------------------------------------
