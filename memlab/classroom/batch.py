@@ -45,6 +45,22 @@ Tell = Callable[[int, int, Sequence[Submission]], None]
 
 
 @dataclass(frozen=True)
+class Terms:
+    """How notebooks are graded: what grades one, the way in which a submission is run, its limits,
+    and how many are graded at once."""
+
+    grade: Grade
+    confinement: Confinement
+    limits: Limits
+    jobs: int
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a notebook is given up whose marks do not come."""
+        return PATIENCE + CELLS * self.limits.seconds
+
+
+@dataclass(frozen=True)
 class Graded:
     """A submission with its seed and its marks; ``kept`` marks one that an earlier call graded."""
 
@@ -56,13 +72,12 @@ class Graded:
 
 @dataclass
 class Batch:
-    """All that was graded so far, with the seconds that this call took, the largest memory of a
-    process that marks in bytes, and the number of notebooks that were graded at once."""
+    """All that was graded so far, with the seconds that this call took, and the largest memory of a
+    process that marks, in bytes."""
 
     graded: list[Graded] = field(default_factory=list)
     seconds: float = 0.0
     judge_memory: int = 0
-    jobs: int = 1
 
     @property
     def kept(self) -> int:
@@ -71,64 +86,44 @@ class Batch:
 
 
 def grade_class(
+    batch: Batch,
     handed: Handed,
     parts: Path,
-    confinement: Confinement,
-    limits: Limits,
-    jobs: int,
-    grade: Grade,
+    terms: Terms,
     tell: Tell = lambda done, total, running: None,
-    batch: Batch | None = None,
-) -> Batch:
-    """Grade every submission that was not graded before.
+) -> None:
+    """Grade every submission that was not graded before, and add its marks to a batch. After
+    Ctrl-C, the batch has what was done.
 
     Args:
+        batch: is filled.
         handed: what was handed in.
         parts: the folder of the results, a file for each submission.
-        confinement: the way in which submissions are run.
-        limits: those of each submission.
-        jobs: how many are graded at once.
-        grade: grades one notebook, in another process.
+        terms: how notebooks are graded.
         tell: is called with the number that is done, of how many, and what runs now.
-        batch: the one to be filled; after Ctrl-C it has what was done.
 
     Raises:
         OSError: a result cannot be written.
     """
-    batch, start = batch or Batch(), time.monotonic()
+    start = time.monotonic()
     parts.mkdir(parents=True, exist_ok=True)
-    batch.jobs, waiting = jobs, []
-    keys = {
-        one: _key(one, handed.seed(one.learner), confinement, limits) for one in handed.submissions
-    }
-    for submission, key in keys.items():
-        marks = _kept(parts / _name(submission), key)
-        if marks is None:
-            waiting.append(submission)
-        else:
-            batch.graded.append(Graded(submission, key["seed"], marks, kept=True))
-    work = [
-        (one.notebook, keys[one]["seed"], confinement, limits, one.lesson[:2]) for one in waiting
-    ]
-    total = len(handed.submissions)
+    keys = {one: _key(one, handed.seed(one.learner), terms) for one in handed.submissions}
+    left = [one for one in keys if not _resumed(batch, parts, one, keys[one])]
 
     def running(places: Iterable[int]) -> None:
-        tell(len(batch.graded), total, [waiting[place] for place in places])
+        tell(len(batch.graded), len(keys), [left[place] for place in places])
 
-    patience = PATIENCE + CELLS * limits.seconds
+    work = [_work(one, keys[one]["seed"], terms) for one in left]
     try:
-        with closing(_marked(work, grade, min(jobs, len(work)), patience, running)) as marked:
+        with closing(_marked(work, terms, running)) as marked:
             for place, marks, memory in marked:
-                submission = waiting[place]
-                if marks is None:
-                    marks = _lost(submission)
-                else:
-                    _keep(parts / _name(submission), submission, keys[submission], marks)
-                batch.graded.append(Graded(submission, keys[submission]["seed"], marks))
+                submission, key = left[place], keys[left[place]]
+                if marks is not None:
+                    _keep(parts, submission, key, marks)
+                batch.graded.append(Graded(submission, key["seed"], marks or _lost(submission)))
                 batch.judge_memory = max(batch.judge_memory, memory)
     finally:
         batch.seconds += time.monotonic() - start
-    return batch
 
 
 def jobs_here(limits: Limits) -> tuple[int, str]:
@@ -144,9 +139,7 @@ def jobs_here(limits: Limits) -> tuple[int, str]:
 # -- results that are kept ------------------------------------------------------------------------
 
 
-def _key(
-    submission: Submission, seed: int, confinement: Confinement, limits: Limits
-) -> dict[str, Any]:
+def _key(submission: Submission, seed: int, terms: Terms) -> dict[str, Any]:
     """Return all that a result depends on: another key, and the notebook is graded again."""
     try:
         content = sha256(regular(submission.notebook, LARGEST)).hexdigest()
@@ -157,8 +150,8 @@ def _key(
         "seed": seed,
         "version": memlab.__version__,
         "lesson": submission.lesson,
-        "limits": asdict(limits),
-        "trusted": confinement.trusted,
+        "limits": asdict(terms.limits),
+        "trusted": terms.confinement.trusted,
     }
 
 
@@ -168,14 +161,22 @@ def _name(submission: Submission) -> str:
     return f"{submission.lesson}-{sha256(whole).hexdigest()[:20]}.json"
 
 
-def _keep(file: Path, submission: Submission, key: dict[str, Any], marks: NotebookMarks) -> None:
+def _keep(parts: Path, submission: Submission, key: dict[str, Any], marks: NotebookMarks) -> None:
     facts = {
         "schema": SCHEMA,
         "key": key,
         "learner": submission.learner.name,
         "marks": asdict(marks),
     }
-    atomic_files.write(file, (json.dumps(facts, indent=1) + "\n").encode())
+    atomic_files.write(parts / _name(submission), (json.dumps(facts, indent=1) + "\n").encode())
+
+
+def _resumed(batch: Batch, parts: Path, submission: Submission, key: dict[str, Any]) -> bool:
+    """Add the marks of an earlier call to a batch; False if there are none."""
+    marks = _kept(parts / _name(submission), key)
+    if marks is not None:
+        batch.graded.append(Graded(submission, key["seed"], marks, kept=True))
+    return marks is not None
 
 
 def _kept(file: Path, key: dict[str, Any]) -> NotebookMarks | None:
@@ -214,7 +215,7 @@ Work = tuple[Path, int, "Confinement", Limits, str]
 
 
 class _Judge:
-    """A process that grades one notebook after the other; ``place`` is that of the notebook that it
+    """A process that grades one notebook after the other. ``place`` is that of the notebook that it
     grades now, ``late`` the time at which it is given up."""
 
     def __init__(self, grade: Grade) -> None:
@@ -232,8 +233,10 @@ class _Judge:
         self.pipe.send(work)
 
     def answer(self) -> tuple[NotebookMarks | None, int]:
-        """Return the marks, and the memory of the process; no marks if it has ended."""
+        """Return the marks, and the memory of the process; no marks if it has ended or is late."""
         try:
+            if not self.pipe.poll():
+                return None, 0
             marks, memory = self.pipe.recv()
         except (EOFError, OSError):
             return None, 0
@@ -248,35 +251,32 @@ class _Judge:
         self.process.join()
 
 
+def _work(submission: Submission, seed: int, terms: Terms) -> Work:
+    """Return the arguments of ``terms.grade`` for a submission."""
+    return submission.notebook, seed, terms.confinement, terms.limits, submission.lesson[:2]
+
+
 def _marked(
-    work: Sequence[Work],
-    grade: Grade,
-    jobs: int,
-    patience: float,
-    tell: Callable[[Iterable[int]], None],
+    work: Sequence[Work], terms: Terms, tell: Callable[[Iterable[int]], None]
 ) -> Generator[tuple[int, NotebookMarks | None, int]]:
     """Yield the place of each notebook with its marks, or None, as they come, and the memory of the
     process that marked it."""
     judges: list[_Judge] = []
-    left = iter(range(len(work)))
+    left = [*range(len(work))]
     try:
-        for place in (next(left) for _ in range(jobs)):
-            judges.append(_Judge(grade))
-            judges[-1].begin(place, work[place], patience)
-        while judges:
+        while left or judges:
+            while left and len(judges) < terms.jobs:
+                judges.append(_Judge(terms.grade))
+                judges[-1].begin(left[0], work[left.pop(0)], terms.patience)
             tell([judge.place for judge in judges])
             for judge in _ready(judges):
-                marks, memory = judge.answer() if judge.pipe.poll() else (None, 0)
-                yield judge.place, marks, memory
-                place = next(left, -1)
-                if place < 0 or marks is None:
+                place, marks, memory = judge.place, *judge.answer()
+                if left and marks is not None:
+                    judge.begin(left[0], work[left.pop(0)], terms.patience)
+                else:
                     judges.remove(judge)
                     judge.end()
-                if place >= 0:
-                    if marks is None:
-                        judge = _Judge(grade)
-                        judges.append(judge)
-                    judge.begin(place, work[place], patience)
+                yield place, marks, memory
     finally:
         for judge in judges:
             judge.end()

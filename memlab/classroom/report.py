@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memlab import units
@@ -29,7 +29,6 @@ def facts(
         "graded": len(batch.graded) - batch.kept,
         "kept": batch.kept,
         "seconds": round(batch.seconds, 1),
-        "at_once": batch.jobs,
         "largest_worker_bytes": _largest(batch),
         "largest_judge_bytes": batch.judge_memory,
         "questions": {name: dict(states) for name, states in _states(table).items()},
@@ -41,20 +40,16 @@ def facts(
     }
 
 
-def text(facts: dict[str, Any], trusted: bool, why: str) -> str:
-    """Return the report.
-
-    Args:
-        facts: the figures of ``facts``.
-        trusted: submissions were run without confinement.
-        why: says why so many were graded at once.
-    """
+def text(facts: Mapping[str, Any], trusted: bool) -> str:
+    """Return the report on the figures of ``facts``, to which ``at_once`` was added, the number of
+    notebooks that were graded at once, and ``why_so_many``. ``trusted`` says that submissions were
+    run without confinement."""
     kept = f", {facts['kept']} kept from an earlier call" if facts["kept"] else ""
     lines = [
         f"{facts['learners']} learners, {facts['submissions']} submissions: "
         f"{facts['graded']} graded{kept}."
     ]
-    lines += [_cost(facts, why)] if facts["graded"] else []
+    lines += [_cost(facts)] if facts["graded"] else []
     lines += ["They were run without confinement (--trusted)."] if trusted else []
     lines += ["", *_questions(facts["questions"])]
     lines += [f"Looped: {_named(who)} in {name}." for name, who in facts["looped"].items()]
@@ -88,14 +83,14 @@ def progress(done: int, total: int, running: Iterable[Submission]) -> str:
     return f"{done} of {total} graded; running: {names}"[:WIDE]
 
 
-def _cost(facts: dict[str, Any], why: str) -> str:
+def _cost(facts: Mapping[str, Any]) -> str:
     worker, judge = facts["largest_worker_bytes"], facts["largest_judge_bytes"]
     held = f"; the largest submission held {units.short(worker)}" if worker else ""
     held += f", the process that marks it {units.short(judge)}" if judge else ""
-    return f"{facts['seconds']} s, {facts['at_once']} at once ({why}){held}."
+    return f"{facts['seconds']} s, {facts['at_once']} at once ({facts['why_so_many']}){held}."
 
 
-def _questions(states: dict[str, dict[str, int]]) -> Iterator[str]:
+def _questions(states: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """Yield a table of how many passed each question, and what became of the others."""
     wide = max(map(len, states), default=0)
     for name, counts in states.items():

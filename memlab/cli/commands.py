@@ -356,7 +356,7 @@ def release(options: Options) -> int:
 def grade(options: Options) -> int:
     """Grade what learners handed in, notebook by notebook, each in a confined process."""
     from memlab.classroom import files, report, roster, submissions, tables
-    from memlab.classroom.batch import Batch, grade_class, jobs_here
+    from memlab.classroom.batch import Batch, Terms, grade_class, jobs_here
     from memlab.classroom.confinement import confined
     from memlab.classroom.marking import grade_notebook
 
@@ -369,7 +369,8 @@ def grade(options: Options) -> int:
     parts = target.with_name(f"{target.name}.parts")
     try:
         with confined(limits, trusted=options.trusted) as confinement, _line() as tell:
-            grade_class(handed, parts, confinement, limits, jobs, grade_notebook, tell, batch)
+            terms = Terms(grade_notebook, confinement, limits, jobs)
+            grade_class(batch, handed, parts, terms, tell)
     except KeyboardInterrupt:
         left = len(handed.submissions) - len(batch.graded)
         print(f"memlab: {len(batch.graded)} graded and kept in {shorten(str(parts))}, {left} are "
@@ -378,7 +379,8 @@ def grade(options: Options) -> int:
     table = tables.rows(handed, batch.graded, options.trusted)
     written = files.write(target, handed, batch, table, people)
     facts = report.facts(handed, batch, table, report.missing(handed, people))
-    said = report.text(facts, options.trusted, why)
+    facts |= {"at_once": jobs, "why_so_many": why}
+    said = report.text(facts, options.trusted)
     facts |= {"schema": "memlab.grade/1", "files": [*map(str, written)], "trusted": options.trusted}
     _show(options, facts, "\n".join([said, "", f"Written: {', '.join(facts['files'])}"]))
     return 0

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from memlab.classroom.batch import blank
-from memlab.classroom.marks import CardCall, NotebookMarks
-from memlab.lesson.progress import SCHEMA
+from memlab.classroom.marks import CardCall, NotebookMarks, QuestionMark
 
 LESSON = "02_network"
 CARD, EXERCISE = "02.halve", "02.largest_batch"
+TOLD = "Not yet: 3 of 60 fresh cases disagree.\nThe smallest of them is a 1.\nThere f gave 2.\nWhy?"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,12 @@ def notebook(code="passed", lesson=None):
 
 def record(seed=7, cards=None, exercises=None):
     """The bytes of a progress file."""
-    facts = {"schema": SCHEMA, "seed": seed, "cards": cards or {}, "exercises": exercises or {}}
+    facts = {
+        "schema": "memlab.progress/1",
+        "seed": seed,
+        "cards": cards or {},
+        "exercises": exercises or {},
+    }
     return json.dumps(facts)
 
 
@@ -39,7 +44,7 @@ def turn(guess="2", right=True, **more):
     return {"at": "2026-01-01T00:00:00+00:00", "guess": guess, "right": right, **more}
 
 
-def write(folder: Path, files: dict[str, str | bytes]) -> Path:
+def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write files below a folder, by their path there."""
     for name, content in files.items():
         path = folder / name
@@ -58,12 +63,10 @@ def grade(path, seed, confinement, limits, lesson):
     if said.startswith("sleep"):
         time.sleep(float(said.split()[1]))
         said = "passed"
-    marks = blank(f"{lesson}_x", "not tried")
-    told = "Not yet: 3 of 60 fresh cases disagree.\nThe smallest of them is a 1.\nThere f returned 2.\nWhy?"
-    marks = tuple(
-        replace(mark, state=said, said=told if said == "failed" else "")
-        if mark.kind == "exercise" else mark for mark in marks
-    )  # fmt: skip
+    marks = (
+        QuestionMark(CARD, "card", "not tried"),
+        QuestionMark(EXERCISE, "exercise", said, TOLD if said == "failed" else ""),
+    )
     calls = (CardCall(CARD, "2", "by <b>halves</b>"),) if said == "passed" else ()
     ended = "A cell looped." if said == "looped" else ""
     return NotebookMarks(lesson, marks, calls, 0.1, 5_000_000, ended)

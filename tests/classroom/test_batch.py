@@ -10,18 +10,34 @@ from pathlib import Path
 
 import pytest
 
-from memlab.classroom.batch import JUDGE, Batch, grade_class, jobs_here
+from memlab.classroom.batch import JUDGE, Batch, Terms, grade_class, jobs_here
 from memlab.classroom.limits import Limits
 from memlab.classroom.submissions import handed_in
-from tests.classroom.handing_in import EXERCISE, LESSON, Confined, grade, notebook, record, write
+from tests.classroom.handing_in import EXERCISE, Confined, grade, notebook, record, write
 
-pytestmark = pytest.mark.measures
-
+ROOT = Path(__file__).resolve().parents[2]
 CLASS = {
     "ada/02_network.ipynb": notebook("passed"),
     "bo/02_network.ipynb": notebook("failed"),
     "cy/02_network.ipynb": notebook("looped"),
 }
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from memlab.classroom.batch import Batch, Terms, grade_class
+from memlab.classroom.limits import Limits
+from memlab.classroom.submissions import handed_in
+from tests.classroom.handing_in import Confined, grade
+
+if __name__ == "__main__":
+    folder, batch = Path(sys.argv[1]), Batch()
+    try:
+        terms = Terms(grade, Confined(), Limits(), 2)
+        grade_class(batch, handed_in(folder), folder.parent / "parts", terms)
+    except KeyboardInterrupt:
+        print(len(batch.graded), "graded")
+        sys.exit(130)
+"""
 
 
 @pytest.fixture
@@ -29,24 +45,18 @@ def folder(tmp_path):
     return write(tmp_path / "class", CLASS)
 
 
-def graded(folder, jobs=2, limits=None, trusted=False, **more):
-    batch = grade_class(
-        handed_in(folder),
-        folder.parent / "parts",
-        Confined(trusted),
-        limits or Limits(),
-        jobs,
-        grade,
-        **more,
-    )
+def graded(folder, jobs=1, limits=None, trusted=False, **more):
+    """The batch, and the state of the exercise by learner."""
+    parts, confined = folder.parent / "parts", Confined(trusted)
+    batch, terms = Batch(), Terms(grade, confined, limits or Limits(), jobs)
+    grade_class(batch, handed_in(folder), parts, terms, **more)
     return batch, {
-        one.submission.learner.name: {mark.question: mark.state for mark in one.marks.marks}[
-            EXERCISE
-        ]
-        for one in batch.graded
-    }
+        one.submission.learner.name: mark.state
+        for one in batch.graded for mark in one.marks.marks if mark.question == EXERCISE
+    }  # fmt: skip
 
 
+@pytest.mark.measures
 def test_every_result_is_kept_and_only_what_changed_is_graded_again(folder):
     batch, states = graded(folder)
     assert states == {"ada": "passed", "bo": "failed", "cy": "looped"}
@@ -61,121 +71,100 @@ def test_every_result_is_kept_and_only_what_changed_is_graded_again(folder):
     changed, states = graded(folder)
     assert changed.kept == 1
     assert states["bo"] == "passed"
-    part = next(path for path in (folder.parent / "parts").iterdir() if '"cy"' in path.read_text())
-    assert json.loads(part.read_text())["key"]["seed"] == 3
+    parts = [json.loads(path.read_text()) for path in (folder.parent / "parts").iterdir()]
+    assert [part["key"]["seed"] for part in parts if part["learner"] == "cy"] == [3]
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """The notebooks that are graded, without a process."""
+    asked = []
+
+    def marked(work, terms, tell):
+        for place, one in enumerate(work):
+            asked.append(one[0].parent.name)
+            yield place, terms.grade(*one), 0
+
+    monkeypatch.setattr("memlab.classroom.batch._marked", marked)
+    return asked
 
 
 @pytest.mark.parametrize("other", [{"limits": Limits(seconds=5)}, {"trusted": True}])
-def test_other_options_grade_again(folder, other):
+def test_other_options_grade_again(folder, at_once, other):
     graded(folder)
+    assert graded(folder)[0].kept == 3
     assert graded(folder, **other)[0].kept == 0
+    assert at_once == 2 * ["ada", "bo", "cy"]
 
 
-def test_a_broken_result_is_graded_again(folder):
+def test_another_version_grades_again(folder, at_once, monkeypatch):
     graded(folder)
-    for path, content in zip(
-        sorted((folder.parent / "parts").iterdir()), ("{", "[]", '{"schema": 1}'), strict=True
-    ):
+    monkeypatch.setattr("memlab.__version__", "99")
+    assert graded(folder)[0].kept == 0
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema": "memlab.marks/1"}'])
+def test_a_broken_result_is_graded_again(folder, at_once, content):
+    graded(folder)
+    for path in (folder.parent / "parts").iterdir():
         path.write_text(content)
     batch, states = graded(folder)
-    assert batch.kept == 0
-    assert states["ada"] == "passed"
+    assert (batch.kept, states["ada"]) == (0, "passed")
 
 
-@pytest.mark.parametrize("how", ["die", "raise"])
-def test_a_process_that_ends_costs_its_own_notebook_alone_and_is_tried_again(folder, how, capfd):
-    (folder / "ada/02_network.ipynb").write_text(notebook(how))
-    batch, states = graded(folder, jobs=1)
-    assert states == {"ada": "review", "bo": "failed", "cy": "looped"}
-    assert ("RuntimeError" in capfd.readouterr().err) == (how == "raise")
+@pytest.mark.measures
+def test_a_process_that_ends_costs_its_own_notebook_alone_and_is_tried_again(
+    folder, monkeypatch, capfd
+):
+    monkeypatch.setattr("memlab.classroom.batch.PATIENCE", 6)
+    endings = {"ada": "die", "bo": "raise", "di": "sleep 600"}
+    for name, how in endings.items():
+        write(folder, {f"{name}/02_network.ipynb": notebook(how)})
+    short = Limits(seconds=0.001)
+    batch, states = graded(folder, jobs=2, limits=short)
+    assert states == {"ada": "review", "bo": "review", "cy": "looped", "di": "review"}
+    assert "02_network.ipynb: RuntimeError: of the grader's own" in capfd.readouterr().err
     (ada,) = (one for one in batch.graded if one.submission.learner.name == "ada")
     assert "without an answer" in ada.marks.ended
-    assert graded(folder)[0].kept == 2
+    for name in endings:
+        write(folder, {f"{name}/02_network.ipynb": notebook("passed")})
+    batch, states = graded(folder, limits=short)
+    assert (batch.kept, states["ada"]) == (1, "passed")
 
 
-def test_a_notebook_whose_marks_do_not_come_is_given_up(folder, monkeypatch):
-    monkeypatch.setattr("memlab.classroom.batch.PATIENCE", 2.5)
-    (folder / "ada/02_network.ipynb").write_text(notebook("sleep 600"))
-    start = time.monotonic()
-    _, states = graded(folder, jobs=1, limits=Limits(seconds=0.001))
-    assert states == {"ada": "review", "bo": "failed", "cy": "looped"}
-    assert time.monotonic() - start < 30
-
-
-def test_progress_names_what_is_running(folder):
+def test_progress_names_what_is_running(folder, monkeypatch):
     told = []
-    graded(
-        folder,
-        jobs=2,
-        tell=lambda done, total, running: told.append(
-            (done, total, [one.learner.name for one in running])
-        ),
-    )
-    assert told[0] == (0, 3, ["ada", "bo"])
-    assert {name for _, _, names in told for name in names} == {"ada", "bo", "cy"}
+
+    def marked(work, terms, tell):
+        for place in range(len(work)):
+            tell([place])
+            yield place, terms.grade(*work[place]), 0
+
+    monkeypatch.setattr("memlab.classroom.batch._marked", marked)
+    graded(folder, tell=lambda done, of, running: told.append((done, of, running[0].learner.name)))
+    assert told == [(0, 3, "ada"), (1, 3, "bo"), (2, 3, "cy")]
 
 
-INTERRUPTED = """
-import sys
-from pathlib import Path
-from memlab.classroom.batch import Batch, grade_class
-from memlab.classroom.limits import Limits
-from memlab.classroom.submissions import handed_in
-from tests.classroom.handing_in import Confined, grade
-
-if __name__ == "__main__":
-    folder, batch = Path(sys.argv[1]), Batch()
-    try:
-        grade_class(handed_in(folder), folder.parent / "parts", Confined(), Limits(), 2, grade,
-                    batch=batch)
-    except KeyboardInterrupt:
-        print(len(batch.graded), "graded")
-        sys.exit(130)
-"""
-
-
-def alive(marker):
-    """The processes whose command names a folder of this test."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if marker.encode() in path.read_bytes():
-                found.append(path)
-        except OSError:
-            continue
-    return found
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another signal there")
+@pytest.mark.measures
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks for processes in /proc")
 def test_ctrl_c_leaves_whole_results_and_no_process_and_the_next_call_goes_on(folder):
-    for n in range(3):
-        write(folder, {f"slow{n}/02_network.ipynb": notebook("sleep 600")})
-    script = folder.parent / "interrupted.py"
+    write(folder, {f"slow{n}/02_network.ipynb": notebook("sleep 600") for n in range(3)})
+    script, parts = folder.parent / "interrupted.py", folder.parent / "parts"
     script.write_text(INTERRUPTED)
-    command = [sys.executable, str(script), str(folder)]
     process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        cwd=Path(__file__).parents[2],
-    )
-    parts = folder.parent / "parts"
+        [sys.executable, str(script), str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
     deadline = time.monotonic() + 60
     while len([*parts.glob("02*.json")]) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
-    children = [
-        int(word)
-        for path in Path(f"/proc/{process.pid}/task").glob("*/children")
-        for word in path.read_text().split()
-    ]
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, "3 graded\n", "")
     assert len(children) >= 2
     assert not [child for child in children if Path(f"/proc/{child}").exists()]
-    assert not [path for path in parts.iterdir() if path.suffix != ".json"]
+    assert {path.suffix for path in parts.iterdir()} == {".json"}
     for path in folder.glob("slow*/02_network.ipynb"):
         path.write_text(notebook("passed"))
     batch, states = graded(folder)

@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from memlab.classroom import release as module
 from memlab.classroom.release import contents, release
 from memlab.cli.lessons import copy_lessons
 from memlab.errors import InputError
-from memlab.lesson_folders import LESSONS
+from memlab.lesson_folders import LESSONS, PACKAGE
 
 
 def code_of(content):
@@ -77,7 +76,7 @@ def test_chinese_lessons_are_released_with_a_chinese_page(tmp_path):
 
 def test_every_language_of_the_lessons_has_a_page_on_handing_in():
     languages = {path.parent.name for path in LESSONS.glob("*/[0-9][0-9]_*.ipynb")} - {"solutions"}
-    pages = {path.name.split(".")[1] for path in module.PACKAGE.glob("classroom/hand_in.*.md")}
+    pages = {path.name.split(".")[1] for path in PACKAGE.glob("classroom/hand_in.*.md")}
     assert pages == languages | {"en"}
 
 
