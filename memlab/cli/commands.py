@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -341,7 +342,7 @@ def release(options: Options) -> int:
     to."""
     from memlab.classroom.release import release as write
 
-    folder = Path(options.output)
+    folder = _folder(options.output)
     done = write(options.lessons, folder, options.language, options.force)
     groups = {name: [path.relative_to(folder).as_posix() for path in paths]
               for name, paths in vars(done).items()}  # fmt: skip
@@ -477,6 +478,24 @@ def _target(path: str) -> Path:
     if target.is_file() and any(_is_stream(target, number) for number in (1, 2)):
         raise _unwritable(path, "what this command prints goes there already")
     return target
+
+
+def _folder(path: str) -> Path:
+    """Return the path of a folder that is there, or can be made."""
+    try:
+        if not path:
+            raise ValueError
+        why = "" if stat.S_ISDIR(os.stat(path).st_mode) else "it is no folder"
+    except FileNotFoundError:
+        why = ""
+    except OSError as error:
+        why = f"{error.strerror}"
+    except ValueError:  # nothing, a NUL or half a character
+        why = "no folder has such a name"
+    if why:
+        raise InputError(f"cannot write into {shorten(path)}: {why}; give a folder that is there, "
+                         "or the name of a new one.")  # fmt: skip
+    return Path(path)
 
 
 def _kind(picture: Path | None) -> str:
