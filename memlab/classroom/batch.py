@@ -37,8 +37,6 @@ JUDGE = 300 * 2**20
 """Bytes that the process takes which marks a notebook, beside the one that runs it."""
 PATIENCE = 120.0
 """Seconds beyond its limits after which a notebook is given up whose marks do not come."""
-CELLS = 60
-"""Cells and functions whose limits of seconds may add up in one notebook."""
 
 Grade = Callable[[Path, int, "Confinement", Limits, str], NotebookMarks]
 Tell = Callable[[int, int, Sequence[Submission]], None]
@@ -57,7 +55,7 @@ class Terms:
     @property
     def patience(self) -> float:
         """Seconds after which a notebook is given up whose marks do not come."""
-        return PATIENCE + CELLS * self.limits.seconds
+        return PATIENCE + 2 * self.limits.whole
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from memlab.classroom.release import ABOUT, lesson_names
 from memlab.errors import InputError, shorten, visible
 from memlab.lesson import progress
 
+PARTS = ".csv.parts"
+"""End of the name of the folder in which results are kept, which may lie among the learners."""
 DEPTH = 4
 """Folders below that of a learner in which files are looked for."""
 FILES = 2000
@@ -116,6 +118,8 @@ def _by_learner(folder: Path, sentences: list[str]) -> dict[Learner, list[tuple[
     """Return the files of each learner: the name that the learner gave a file, and its path."""
     files: dict[Learner, list[tuple[str, Path]]] = {}
     for entry in _entries(folder):
+        if entry.name.endswith(PARTS):
+            continue
         if entry.is_symlink():
             sentences.append(_link_left_out(entry.name))
         elif entry.is_dir(follow_symlinks=False):

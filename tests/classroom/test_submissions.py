@@ -23,6 +23,8 @@ def test_a_folder_for_each_learner(tmp_path):
                 "bo/week 2/03_lowering.ipynb": notebook(),
                 "bo/02_network.ipynb": notebook(),
                 "cy/notes.txt": "",
+                "marks.csv": "",
+                "marks.csv.parts/02_network-1.json": "",
                 "ada/.ipynb_checkpoints/02_network-checkpoint.ipynb": notebook(),
             },
         )
