@@ -1,1 +1,1 @@
-"""A class: notebooks to hand out, to mark in a confined process, and the guesses of everybody."""
+"""A class: lessons are handed out, shown as slides and graded, and predictions are drawn."""

@@ -33,6 +33,7 @@ EXAMPLES = {
     commands.doctor: "doctor",
     commands.lab: "lab --no-browser",
     commands.lecture: "lecture k2 -o k2.html",
+    commands.slides: "slides 03 -o 03.html",
     commands.progress: "progress",
     commands.release: "release 02 03 -o class",
     commands.grade: "grade handed-in --csv marks.csv",
@@ -194,6 +195,11 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--memory", metavar="SIZE", help="of one submission (default: 2GiB)")
         add("--jobs", metavar="N", help="notebooks at once (default: by cores and memory)")
         add("--trusted", action="store_true", help="without confinement: for code that you trust")
+    if command == "slides":
+        add("lesson", metavar="LESSON", help="such as 03, an appendix, or a notebook of yours")
+        add("-o", "--output", metavar="FILE", help="where to write them (default: LESSON.html)")
+        add("--solved", action="store_true", help="the answer after each question")
+        add("--dark", action="store_true", help="begin dark; L changes it on the page")
     if command != "lab":
         add("--json", action="store_true", help="JSON instead of text")
 

@@ -316,6 +316,22 @@ def lecture(options: Options) -> int:
     return 0
 
 
+def slides(options: Options) -> int:
+    """Write slides of a lesson, or of a notebook of yours: one page that needs no network."""
+    from memlab.classroom.slides.page import notebook_of, page
+
+    file = notebook_of(options.lesson, options.solved)
+    target = _target(f"{file.stem}.html" if options.output is None else options.output)
+    written, count = page(file, options.dark)
+    content = f"{written}\n".encode()
+    atomic_files.write(target, content)
+    facts = {"schema": "memlab.slides/1", "file": str(target), "slides": count}
+    facts["bytes"] = len(content)
+    told = f"{target}: {count} slides, {units.exact(len(content))}."
+    _show(options, facts, f"{told} Open it in a browser; ? shows its keys.")
+    return 0
+
+
 def progress(options: Options) -> int:
     """Show which cards and exercises of the lessons you have done. This is not a mark."""
     from memlab import strings

@@ -162,6 +162,7 @@ CHEAP = {
     "fit": "linear1 --memory 1MB", "diff": "a.json b.json", "bench": "machine",
     "lecture": "k2 --no-run", "claims": "A4", "path": "mnist_cnn", "explain": "math:sqrt",
     "release": "00", "grade": "no-such --csv m.csv",
+    "slides": "leak",
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Slides of a lesson in one HTML file, which loads nothing."""
