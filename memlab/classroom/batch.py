@@ -27,7 +27,6 @@ from memlab.classroom.limits import Limits
 from memlab.classroom.marks import CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import LARGEST, Handed, Submission, regular
 from memlab.errors import InputError
-from memlab.lesson.exercise_task import tasks
 
 if TYPE_CHECKING:
     from memlab.classroom.confinement import Confinement
@@ -193,10 +192,12 @@ def _kept(file: Path, key: dict[str, Any]) -> NotebookMarks | None:
 
 def blank(lesson: str, state: str, review: str = "") -> tuple[QuestionMark, ...]:
     """Return marks in one state for all questions of a lesson ``"02_network"``."""
-    exercises = tasks()
+    asked = questions.of(lesson[:2])
+    kinds = {"exercise": asked.exercises, "card": asked.cards}
     return tuple(
-        QuestionMark(name, "exercise" if name in exercises else "card", state, review=review)
-        for name in questions.of(lesson[:2])
+        QuestionMark(name, kind, state, review=review)
+        for kind, names in kinds.items()
+        for name in names
     )
 
 

@@ -11,9 +11,10 @@ MIB = 2**20
 class Limits:
     """Most that one submission may use.
 
-    ``seconds`` are for one cell, and for the calls of one function. ``memory`` is in bytes, and so
-    are ``disk``, the size of the empty folder that a submission may write to, and ``returned``, the
-    plain values that it gives back. ``processes`` counts threads too.
+    ``seconds`` are for one cell, and for the calls of one function; ``whole`` for all of them.
+    ``memory`` is in bytes, and so are ``disk``, the size of the empty folder that a submission may
+    write to, and ``returned``, what it gives back at a time. ``processes`` counts threads too.
+    After ``restarts`` new starts without what looped, the rest is not marked.
     """
 
     seconds: float = 30
@@ -22,3 +23,9 @@ class Limits:
     files: int = 128
     disk: int = 64 * MIB
     returned: int = 32 * MIB
+    restarts: int = 3
+
+    @property
+    def whole(self) -> float:
+        """Seconds for everything that runs for one notebook."""
+        return 6 * self.seconds

@@ -28,6 +28,8 @@ DEPTH = 4
 """Folders below that of a learner in which files are looked for."""
 FILES = 2000
 """The most files that are looked at for one learner."""
+LARGEST_SEED = 10**18
+"""A seed from here on is none; memlab's own are smaller than ``progress.SEEDS``."""
 LARGEST = 20_000_000
 """Bytes of a notebook that is read; those of the lessons have at most 200,000."""
 PROGRESS = "progress"
@@ -87,8 +89,8 @@ class Handed:
 
     def seed(self, learner: Learner) -> int:
         """Seed of a learner: that of the progress file, else one that follows from the name."""
-        record = self.records.get(learner)
-        return learner.seed if record is None else int(record["seed"])
+        given = self.records[learner]["seed"] if learner in self.records else -1
+        return int(given) if 0 <= given < LARGEST_SEED else learner.seed
 
 
 def handed_in(folder: Path) -> Handed:

@@ -20,8 +20,6 @@ from memlab.errors import visible
 
 SELF_MEASURED = "self-measured"
 """A peak comes from the process that runs the submission."""
-OPEN_STATES = ("review",)
-"""States whose points a person decides."""
 NOTHING = "nothing handed in"
 LONGEST = 2000
 """Characters of a cell."""
@@ -92,7 +90,7 @@ def _row(handed: Handed, one: Graded, mark: QuestionMark, trusted: bool) -> Row:
         mark.question,
         mark.kind,
         state,
-        None if state in OPEN_STATES else int(state == "passed"),
+        None if review else int(state == "passed"),
         1,
         verdict,
         case,
@@ -102,7 +100,7 @@ def _row(handed: Handed, one: Graded, mark: QuestionMark, trusted: bool) -> Row:
         *_help(mark, record),
         review,
         one.seed,
-        "progress.json" if record else "name",
+        "progress.json" if record and one.seed == record["seed"] else "name",
         "trusted" if trusted else "confined",
     )
 

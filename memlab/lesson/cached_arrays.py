@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Thread
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -26,7 +27,11 @@ from memlab.lesson.guarded_call import PACKAGE
 MOST_OBJECTS = 10**5
 """Most objects that are searched."""
 NAMING = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "IMPORT_NAME"}
-INSTALLED = (PACKAGE, *(sysconfig.get_paths()[name] for name in ("purelib", "platlib")))
+INSTALLED = (
+    PACKAGE,
+    *(sysconfig.get_paths()[name] for name in ("purelib", "platlib")),
+    str(Path(np.__file__).parents[1]),  # where NumPy is, so are the others
+)
 LIBRARIES = (*INSTALLED, sysconfig.get_paths()["stdlib"])
 
 

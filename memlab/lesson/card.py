@@ -98,7 +98,7 @@ class Card:
                 locked already.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
-        read, reason = self._read(given), self._reason(because)
+        read, reason = self.read(given), self._reason(because)
         if self.now.kept:
             return self.recall()
         if not _same_answer(read, self.now.guess):
@@ -124,7 +124,7 @@ class Card:
             InputError: ``given`` is no answer of the kind that is asked for, or equals the guess;
                 nothing was diagnosed yet; or there is a revision already.
         """
-        read = self._read(given)
+        read = self.read(given)
         free = self.recall().now.state == "diagnosed"
         if _same_answer(read, self.now.revision) or self._ran("revision", read, free):
             return self
@@ -241,7 +241,7 @@ class Card:
 
     __repr__ = __str__
 
-    def _read(self, given: object) -> Answer:
+    def read(self, given: object) -> Answer:
         """Return the answer that was typed or chosen; an option may be given by its name or by its
         text."""
         named = {

@@ -1,33 +1,30 @@
 """Check of a learner's function against the truth on fresh cases; no message gives the true value.
 
-Every case is drawn for this check and asked once: the call that is judged is the call that is
-measured, where arrays are measured, in the thread that asks. One call before, which is not judged,
-pays for what a library allocates once. A message names a case, the value that the learner's own
-function gave there, and perhaps a question about the mistake.
+Every case is drawn for this check and asked once (``function_answers``): the call that is judged
+is the call that is measured, where arrays are measured, in the thread that asks. One call before,
+which is not judged, pays for what a library allocates once. A message names a case, the value that
+the learner's own function gave there, and perhaps a question about the mistake.
 """
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from inspect import signature
 from math import ceil
 from random import Random
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from memlab import strings
 from memlab.errors import InputError, shorten, whole_number
 from memlab.lesson import own, progress_line, returned_values, sentences
-from memlab.lesson.cached_arrays import kept_bytes
 from memlab.lesson.exercise_task import Arguments, ExerciseTask
-from memlab.lesson.guarded_call import Watch
+from memlab.lesson.function_answers import Failure, Given
 from memlab.lesson.marked_text import plain
 from memlab.lesson.material.allocation import in_bytes
 from memlab.lesson.progress_line import WorkingLine
@@ -38,12 +35,12 @@ LONGEST = 200
 """Most characters of an error message that are shown."""
 SINGLE_NUMBERS = 64
 """Bytes above the plan that are allowed: NumPy makes small arrays of the 2 in ``x * 2``."""
-ASKS: dict[type[Exception], str] = {
-    ZeroDivisionError: "exercise.check.by_zero",
-    IndexError: "exercise.check.index",
-    KeyError: "exercise.check.key",
-    NameError: "exercise.check.unknown_name",
-    UnboundLocalError: "exercise.check.unset_name",
+ASKS = {
+    "ZeroDivisionError": "exercise.check.by_zero",
+    "IndexError": "exercise.check.index",
+    "KeyError": "exercise.check.key",
+    "NameError": "exercise.check.unknown_name",
+    "UnboundLocalError": "exercise.check.unset_name",
 }
 """Questions to the errors that people often meet."""
 
@@ -75,8 +72,8 @@ class Report:
 class Answer:
     """Answer of the learner's function to one case.
 
-    ``shown`` is the returned value for a sentence, and ``numbers`` its numbers. ``error`` is the
-    exception that it raised. ``refused`` says why the returned value cannot be an answer,
+    ``shown`` is the returned value for a sentence, and ``numbers`` its numbers. ``failure`` is
+    the exception that it raised. ``refused`` says why the returned value cannot be an answer,
     ``instead`` that the function let memlab or another thread do the work. Where arrays are
     measured, ``peak`` is the most bytes of them, ``kept`` the bytes that were there before the
     call, and ``changed`` the name of an argument that the function overwrote.
@@ -85,12 +82,41 @@ class Answer:
     case: Arguments
     shown: str = ""
     numbers: Numbers | None = None
-    error: Exception | None = None
+    failure: Failure | None = None
     refused: str = ""
     instead: str = ""
     peak: int = 0
     kept: int = 0
     changed: str = ""
+
+
+class AskedFunction(Protocol):
+    """A learner's function that is asked: in this process, or in one of its own."""
+
+    def misfit(self, case: Arguments) -> str:
+        """Return the signature of a function that does not take the arguments of a case; empty
+        where it does."""
+
+    def answers(self, cases: Sequence[Arguments], measured: bool) -> list[Given]:
+        """Return what the function gives for each case; with ``measured``, with the bytes of
+        arrays."""
+
+
+@dataclass(frozen=True)
+class FunctionHere:
+    """A learner's function in this process."""
+
+    task: ExerciseTask
+    function: Callable[..., Any]
+
+    def misfit(self, case: Arguments) -> str:
+        """Return the signature of a function that does not take these arguments."""
+        return "" if own.accepts(self.function, **case) else str(signature(self.function))
+
+    def answers(self, cases: Sequence[Arguments], measured: bool) -> list[Given]:
+        """Return what the function gives for copies of the cases."""
+        ask = self.task.asking.measured if measured else self.task.asking.each
+        return ask(self.function, cases)
 
 
 NONE = Numbers((), ())
@@ -129,28 +155,38 @@ def check(task: ExerciseTask, function: Callable[..., Any], seed: int | None = N
             )
         )
     number = None if seed is None else whole_number("seed", seed, 0)
-    early = Random(None if number is None else f"{number}, early")
+    return judge(task, FunctionHere(task, function), number, partial(working_line, task))
+
+
+def judge(
+    task: ExerciseTask,
+    asked: AskedFunction,
+    seed: int | None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Report:
+    """Ask a function, here or in another process, fresh cases of a task, and return the report on
+    its answers. The last and longest part runs inside of ``waiting()``."""
+    early = Random(None if seed is None else f"{seed}, early")
     first = task.draw(early, min(task.sizes))
-    if not own.accepts(function, **first):
-        return Report(_text("takes", call=call(task), given=str(signature(function))))
-    if answer_of(task, function, first).numbers is None:
-        answers = answers_of(task, function, [task.draw(early, n) for n in sorted(task.sizes)])
+    if misfit := asked.misfit(first):
+        return Report(_text("takes", call=call(task), given=misfit))
+    (answer,) = answers_of(task, asked, [first])
+    if answer.numbers is None:
+        answers = answers_of(task, asked, [task.draw(early, n) for n in sorted(task.sizes)])
         if missing := stub_text(task, answers):
             return Report(missing, attempted=False)
         if all(answer.numbers is None for answer in answers):
             comparisons = [AnswerComparison(answer) for answer in answers]
             return report_wrong(task, comparisons, comparisons)
-    with working_line(task):
-        return report_on_numbers(task, function, task.cases(Random(number)))
+    with waiting():
+        return report_on_numbers(task, asked, task.cases(Random(seed)))
 
 
 def report_on_numbers(
-    task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
+    task: ExerciseTask, asked: AskedFunction, cases: Sequence[Arguments]
 ) -> Report:
     """Return the report on a function that returns numbers, from its answers to these cases."""
-    answers = (
-        measured_answers(task, function, cases) if task.plan else answers_of(task, function, cases)
-    )
+    answers = answers_of(task, asked, cases, measured=task.plan is not None)
     comparisons = [compare_with_truth(task, answer) for answer in answers]
     failing = [comparison for comparison in comparisons if not comparison.right]
     if failing:
@@ -188,85 +224,38 @@ def call(task: ExerciseTask) -> str:
 
 
 def answers_of(
-    task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
+    task: ExerciseTask, asked: AskedFunction, cases: Sequence[Arguments], measured: bool = False
 ) -> list[Answer]:
-    """Return the answers of a function to all cases, without measuring arrays."""
-    return [answer_of(task, function, case) for case in cases]
+    """Return the answers of a function to all cases; with ``measured``, each with the peak bytes of
+    arrays in its call."""
+    given = asked.answers(cases, measured)
+    return [read_answer(task, case, one) for case, one in zip(cases, given, strict=True)]
 
 
-def measured_answers(
-    task: ExerciseTask, function: Callable[..., Any], cases: Sequence[Arguments]
-) -> list[Answer]:
-    """Return the answers of a function to all cases, each with the peak bytes of arrays in its
-    call.
-
-    The peak counts arrays that the call allocates, arrays that earlier calls left, and arrays that
-    the function keeps.
-    """
-    from memlab.runtime.metering.meter import Meter
-
-    answers, copies = [], [deepcopy(case) for case in cases]
-    kept = kept_bytes(function)
-    with Meter() as meter:
-        for number, (case, arguments) in enumerate(zip(cases, copies, strict=True)):
-            if meter.live:
-                gc.collect()  # arrays in a cycle are nobody's
-            left = meter.begin(number)
-            answer = answer_of(task, function, case, arguments)
-            peak = kept.nbytes + meter.peak
-            answers.append(replace(answer, peak=peak, kept=kept.nbytes + left))
-    answers = [
-        replace(answer, changed=changed_argument(answer.case, arguments))
-        for answer, arguments in zip(answers, copies, strict=True)
-    ]
-    threads = _text("started", name=task.function)
-    return [replace(a, numbers=None, instead=threads) for a in answers] if kept.threads else answers
+def read_answer(task: ExerciseTask, case: Arguments, given: Given) -> Answer:
+    """Return what a call gave as an answer to its case."""
+    instead = _instead_text(task, given)
+    more: dict[str, Any] = {
+        "instead": instead, "peak": given.peak, "kept": given.kept, "changed": given.changed,
+    }  # fmt: skip
+    if given.failure is not None:
+        return Answer(case, failure=given.failure, **more)
+    refused, numbers = _read_answer(task, given.value, case)
+    return Answer(case, given.shown, None if instead else numbers, refused=refused, **more)
 
 
-def changed_argument(case: Arguments, arguments: Arguments) -> str:
-    """Name of the first array argument whose shape or values changed; empty if none did. They are
-    read with NumPy's own methods."""
-    arrays = [name for name, value in case.items() if type(value) is np.ndarray]
-    return next((name for name in arrays if _bytes(case[name]) != _bytes(arguments[name])), "")
-
-
-def _bytes(array: Any) -> tuple[Any, bytes]:
-    return array.shape, np.ndarray.tobytes(array)
-
-
-def answer_of(
-    task: ExerciseTask,
-    function: Callable[..., Any],
-    case: Arguments,
-    arguments: Arguments | None = None,
-) -> Answer:
-    """Return the answer of the learner's function to a case. With ``given``, a copy of the case,
-    the function is called on those very arguments; otherwise on a new copy."""
-    arguments = deepcopy(case) if arguments is None else arguments
-    watch = Watch(
-        (ExerciseTask.call, returned_values.listed, *task.offered), leads=task.run is not None
-    )
-    try:
-        with watch:
-            value = returned_values.listed(task.call(function, arguments))
-    except Exception as error:
-        return Answer(case, error=error, instead=_instead_text(task, watch))
-    text, instead = returned_values.value_text(value), _instead_text(task, watch)
-    refused, numbers = _read_answer(task, value, case)
-    return Answer(case, text, None if instead else numbers, refused=refused, instead=instead)
-
-
-def _instead_text(task: ExerciseTask, watch: Watch) -> str:
+def _instead_text(task: ExerciseTask, given: Given) -> str:
     """Sentence for a function that lets memlab answer, or other threads or processes work; empty
     for any other."""
-    if watch.memlab:
+    if given.memlab:
         return _text("memlab", name=task.function)
-    return _text("started", name=task.function) if watch.started else ""
+    return _text("started", name=task.function) if given.started else ""
 
 
 def _read_answer(task: ExerciseTask, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
     """Return why a returned value cannot be an answer, and its numbers; the text is empty and the
     numbers None for a wrong type that needs no explanation."""
+    value = task.outcome_of(value, case)
     if task.score is not None:
         try:
             score = task.score(returned_values.ordered(value), deepcopy(case))
@@ -297,7 +286,7 @@ def compare_with_truth(task: ExerciseTask, answer: Answer) -> AnswerComparison:
 def stub_text(task: ExerciseTask, answers: Sequence[Answer]) -> str:
     """Sentence for a stub that is not filled in yet; empty for a function that does something."""
     name = task.function
-    if all(isinstance(answer.error, NotImplementedError) for answer in answers):
+    if all(answer.failure and answer.failure.unwritten for answer in answers):
         return _text("unwritten", name=name)
     if has_blank(answers):
         return _text("blanks", name=name)
@@ -309,7 +298,7 @@ def stub_text(task: ExerciseTask, answers: Sequence[Answer]) -> str:
 
 def has_blank(answers: Iterable[Answer]) -> bool:
     """True if a call failed at an ellipsis (``...``) that is still to be filled in."""
-    return any(answer.error and "ellipsis" in _message(answer.error) for answer in answers)
+    return any(answer.failure and "ellipsis" in answer.failure.message for answer in answers)
 
 
 def report_wrong(
@@ -336,8 +325,8 @@ def report_wrong(
 def case_text(task: ExerciseTask, comparison: AnswerComparison) -> str:
     """Return one sentence on what the learner's function did in a case."""
     answer, name = comparison.answer, task.function
-    if answer.error is not None:
-        return error_text(task, answer.error)
+    if answer.failure is not None:
+        return error_text(task, answer.failure)
     if answer.refused:
         return f"{_text('returned', name=name, value=answer.shown)} {answer.refused}"
     if task.score is not None and answer.numbers is not None:
@@ -356,23 +345,16 @@ def case_text(task: ExerciseTask, comparison: AnswerComparison) -> str:
     return _text(key, name=name, value=answer.shown)
 
 
-def error_text(task: ExerciseTask, error: Exception) -> str:
+def error_text(task: ExerciseTask, failure: Failure) -> str:
     """Return one sentence on an error of the learner's function; an InputError of a kernel is one
     already."""
-    if task.run and isinstance(error, InputError):
-        return str(error)
-    text = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
+    if task.run and failure.told:
+        return failure.message
+    text = f"{failure.kind}: {' '.join(failure.message.split())}".removesuffix(": ").rstrip(".")
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     sentence = _text("raised", name=task.function, error=short)
-    asks = ASKS.get(type(error))
+    asks = ASKS.get(failure.kind) if failure.known else None
     return f"{sentence} {strings.get(asks)}" if asks else sentence
-
-
-def _message(error: Exception) -> str:
-    try:
-        return " ".join(str(error).split())
-    except Exception:  # an error of the learner's own, which cannot say what it is
-        return ""
 
 
 def slip_of(task: ExerciseTask, comparisons: Sequence[AnswerComparison]) -> str:

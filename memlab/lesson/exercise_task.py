@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from memlab import strings
 from memlab.errors import shorten
 from memlab.lesson import returned_values
+from memlab.lesson.function_answers import Arguments as Arguments
+from memlab.lesson.function_answers import Asking
 
-Arguments = dict[str, Any]
-"""Arguments of a call, by keyword."""
 Slip = Callable[[Any, Arguments], Any]
 """A mistake: its result, from the true value and the arguments of a case."""
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -62,9 +62,10 @@ class ExerciseTask:
     within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a choice: the
     bytes that follow from the returned choice, which are then compared with the least; with
     ``timed`` it is the time that follows from the choice. ``run`` is
-    for a kernel, which is not called directly: it returns the number of values that the kernel left
-    wrong and the bytes that its first warp moved, or None if the kernel did nothing. ``offered``
-    are the functions of memlab that the learner may call. ``edge`` is True of a case at the limit
+    for a kernel, which is not called directly: it returns what the kernel stored, or None if the
+    kernel did nothing. From that, ``outcome`` finds the numbers that are compared: how many values
+    are wrong, and the bytes that its first warp moved. ``offered`` are the functions of memlab that
+    the learner may call. ``edge`` is True of a case at the limit
     of what is allowed: every check has one. ``seconds`` is the time of the first check of a session
     on two busy cores, where that is more than 2. A task of an instructor's own carries its
     ``texts``, by the keys that those of memlab have in ``memlab/strings`` below ``task.<name>``.
@@ -82,6 +83,7 @@ class ExerciseTask:
     show_case: Callable[[Arguments], str] = case_in_words
     rel: float = 1e-6
     run: Callable[[Callable[..., Any], Arguments], Any] | None = None
+    outcome: Callable[[Any, Arguments], Any] | None = None
     offered: tuple[Callable[..., Any], ...] = ()
     edge: Callable[[Arguments], bool] | None = None
     seconds: int = 0
@@ -106,12 +108,17 @@ class ExerciseTask:
     def ask(self, function: Callable[..., Any], case: Arguments) -> Any:
         """Return the result of a function for a copy of a case, so that the case itself stays
         unchanged."""
-        return self.call(function, deepcopy(case))
+        return self.outcome_of(self.asking.call(function, deepcopy(case)), case)
 
-    def call(self, function: Callable[..., Any], arguments: Arguments) -> Any:
-        """Return the result of a function for these very arguments, which the function may
-        change."""
-        return self.run(function, arguments) if self.run else function(**arguments)
+    @property
+    def asking(self) -> Asking:
+        """Way to call the learner's function."""
+        return Asking(self.run, self.offered)
+
+    def outcome_of(self, value: Any, case: Arguments) -> Any:
+        """Return what is compared with the truth: the value itself, or what follows from what a
+        kernel stored."""
+        return self.outcome(value, deepcopy(case)) if self.outcome else value
 
     @property
     def lesson(self) -> str:

@@ -10,6 +10,7 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Iterator, KeysView, ValuesView
+from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +25,9 @@ LONGEST = 10**5
 """Most values taken from a generator, which may have no end."""
 LISTED = 100
 """Number of values of a list whose types are checked for a sentence."""
+SINGLE = {int, float, str, bool, type(None), Decimal, Fraction, range}
+SHALLOW = {set, frozenset, deque, array, dict}
+"""Types of Python's own with one value, and with values that are copied as they are."""
 LIBRARIES = {"builtins", "numpy", "fractions", "decimal", "collections", "array", "datetime"}
 """Modules of the types that everybody knows."""
 
@@ -59,6 +63,48 @@ class Numbers:
         return Numbers(self.shape, tuple(map(float, self.flat)))
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Foreign:
+    """Stand-in for a value that stays where it was made, and prints as it does: it is no number.
+    ``kind`` is the name of its type, empty for one of Python's or NumPy's."""
+
+    kind: str = ""
+    shown: str = ""
+
+    def __repr__(self) -> str:
+        return self.shown
+
+
+def plain(value: Any) -> Any:
+    """Return a copy of a returned value that the learner's function cannot change later, and that
+    no code of the learner's is needed to read."""
+    try:
+        return _plain(value)
+    except Exception:  # a list in itself, or whatever an object of the learner's raises
+        return Foreign(shown=value_text(value))
+
+
+def _plain(value: Any) -> Any:
+    kind, numpy = type(value), sys.modules.get("numpy")
+    if kind in (list, tuple):
+        return kind(map(_plain, value))
+    if numpy is not None and issubclass(kind, numpy.ndarray):
+        return numpy.array(value)
+    if kind in SHALLOW:
+        return copy(value)
+    if kind in SINGLE or (numpy is not None and kind in numpy.sctypeDict.values()):
+        return value
+    return numbers_or_foreign(value)
+
+
+def numbers_or_foreign(value: Any) -> Any:
+    """Return the numbers of a value; for one that holds none a stand-in, or the set that it is."""
+    numbers = read(value)
+    if numbers is None and type(value) not in (set, frozenset):
+        return Foreign(own_type(value), value_text(value))
+    return value if numbers is None else numbers
+
+
 def listed(value: Any) -> Any:
     """Return the values of an iterator or of a view of a dictionary as a list, at most ``LONGEST``
     of them; any other value unchanged."""
@@ -68,8 +114,11 @@ def listed(value: Any) -> Any:
 
 def ordered(value: Any) -> Any:
     """Return a set as a sorted list, for an answer whose order does not matter; any other value
-    unchanged."""
-    return sorted(value) if type(value) in (set, frozenset) else value
+    unchanged, and a set that cannot be sorted."""
+    try:
+        return sorted(value) if type(value) in (set, frozenset) else value
+    except Exception:  # values of several types, or what the learner's own comparison raises
+        return value
 
 
 def read(value: Any) -> Numbers | None:
@@ -93,6 +142,8 @@ def _read(value: Any) -> Numbers:
         TypeError, ValueError, OverflowError: it holds something else, or lists of several lengths.
     """
     value = _plain_list(value)
+    if type(value) is Numbers:
+        return value
     if type(value) is not list:
         return Numbers((), (_number(value),))
     if {*map(type, value)} == {int}:  # many, in an instant
@@ -155,6 +206,8 @@ def own_type(value: Any) -> str:
     """Name of the first type in a value that is neither Python's nor NumPy's; empty if there is
     none."""
     kind = type(value)
+    if kind is Foreign:
+        return str(value.kind)
     if kind.__module__.partition(".")[0] not in LIBRARIES:
         return kind.__name__
     inner = list(kind.__iter__(value)) if kind in (list, tuple) else []

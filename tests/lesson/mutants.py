@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.lesson.content.lesson_04 import cuda
+from memlab.lesson.kernel_threads import cuda
 
 STEPS = 1000
 """Turns of a loop, or numbers of a range, after which a mutant counts as stuck."""

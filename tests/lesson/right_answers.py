@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.lesson.content.lesson_04 import cuda
+from memlab.lesson.kernel_threads import cuda
 
 Answers = dict[str, Callable[..., Any]]
 

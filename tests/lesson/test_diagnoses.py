@@ -13,8 +13,8 @@ import pytest
 
 from memlab import strings
 from memlab.lesson import exercise_check
-from memlab.lesson.content.lesson_04 import cuda
 from memlab.lesson.exercise_task import tasks
+from memlab.lesson.kernel_threads import cuda
 from tests.lesson.known import MEASURED, known
 from tests.lesson.wrong_answers import state_of
 from tests.quick import apart

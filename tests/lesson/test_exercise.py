@@ -730,7 +730,9 @@ def test_a_task_has_its_texts(name):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed, monkeypatch):
     monkeypatch.setattr(exercise_check, "_instead_text", lambda *_: "")  # these are memlab's own
-    one = replace(known(name), score=None, run=None)  # what follows, in place of what it returns
+    one = replace(
+        known(name), score=None, run=None, outcome=None
+    )  # what follows, in place of what it returns
     cases = one.cases(random.Random(seed))
     assert len({repr(one.truth(**case)) for case in cases}) > 1  # no constant
     report = exercise_check.check(one, one.truth, seed)

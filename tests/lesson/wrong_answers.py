@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.lesson.content.lesson_04 import cuda
+from memlab.lesson.kernel_threads import cuda
 
 
 def layers(batch, inputs, hidden, outputs, *, maps=None, loss=1, parameters=None, each=4):

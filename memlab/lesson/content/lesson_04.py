@@ -6,24 +6,23 @@ image, and the bytes that its stores move.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from random import Random
-from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from memlab import formats, strings
+from memlab import formats
 from memlab.arrays import Column as Values
 from memlab.assemble.step import inference_step
-from memlab.errors import InputError
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import AnswerKind, Numbers, Purpose, Truth, topic
 from memlab.lesson.content.lesson_02 import FP32
 from memlab.lesson.content.shared_truths import known, measured, planned
 from memlab.lesson.exercise_task import Arguments, Slip, task
+from memlab.lesson.kernel_threads import Threads, launch
 from memlab.lesson.material import recorded_measures
 from memlab.lesson.misconceptions import Mistake, distinct_causes
 from memlab.networks import zoo
@@ -178,71 +177,14 @@ def left(n: Numbers) -> Truth:
 # -- exercise -----------------------------------------------------------------------------------
 
 
-class Threads:
-    """Stand-in for ``cuda`` in a kernel that is checked: the position of the running thread.
-
-    The threads of a line of blocks run one after the other, on any machine: no thread can wait for
-    another one here.
-    """
-
-    def __init__(self) -> None:
-        self.blockDim = SimpleNamespace(x=WARP)
-        self.gridDim = SimpleNamespace(x=1)
-        self.blockIdx, self.threadIdx = SimpleNamespace(x=0), SimpleNamespace(x=0)
-
-    def grid(self, axes: int) -> int:
-        """Return the number of the running thread in the grid."""
-        if axes != 1:
-            raise InputError(f"this grid is a line of threads, got {axes} axes; try cuda.grid(1).")
-        return int(self.blockIdx.x * WARP + self.threadIdx.x)
-
-    def gridsize(self, axes: int) -> int:
-        """Return the number of threads in the grid."""
-        return int(self.gridDim.x * WARP)
-
-    def each(self, values: int) -> Iterator[int]:
-        """Yield the number of each thread, which becomes the running one: a thread for each value,
-        rounded up to whole blocks, and one block more."""
-        self.gridDim.x = -(-values // WARP) + 1
-        for n in range(self.gridDim.x * WARP):
-            self.blockIdx.x, self.threadIdx.x = divmod(n, WARP)
-            yield n
-
-
-cuda = Threads()
-
-
-def on_threads(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the Python function of a kernel, with ``cuda`` replaced by these threads."""
-    plain = getattr(function, "py_func", getattr(function, "fn", function))
-    if not isinstance(plain, FunctionType):
-        return function
-    space = {**plain.__globals__, "cuda": cuda}
-    return FunctionType(
-        plain.__code__, space, plain.__name__, plain.__defaults__, plain.__closure__
-    )
-
-
-def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None:
-    """Run a kernel in all threads. Return the number of wrong values and the bytes moved by the
-    stores of its first warp, or None in place of both if the kernel stored nothing."""
-    kernel, lowered, first = on_threads(function), a["lowered"], 0
-    for n in cuda.each(lowered.size):
-        try:
-            kernel(**a)
-        except IndexError as error:
-            raise InputError(_unguarded(n, lowered.size)) from error
-        if n == WARP - 1:
-            first = moved(FP32 * np.flatnonzero(~np.isnan(lowered)))
-    if np.isnan(lowered).all():
-        return None
-    return int(np.sum(lowered != _lowered(a))), first
-
-
-def _unguarded(thread: int, count: int) -> str:
-    """Sentence for a thread that indexes outside an array, such as one with a missing guard."""
-    key = "outside" if thread < count else "guard"
-    return strings.get(f"exercise.check.{key}", thread=thread, count=count)
+def outcome(stored: Any, a: Arguments) -> tuple[int, int] | None:
+    """Return the number of wrong values and the bytes moved by the stores of the first warp, from
+    the matrix that a kernel filled and the places that its first warp stored to."""
+    match stored:
+        case (np.ndarray() as lowered, list(first)) if lowered.shape == a["lowered"].shape:
+            places = [FP32 * place for place in first if type(place) is int and place >= 0]
+            return int(np.sum(lowered != _lowered(a))), moved(places)
+    return None
 
 
 def _lowered(a: Arguments) -> Values:
@@ -338,7 +280,8 @@ _LOWER_TRAPS: dict[str, Slip] = {"rows_back": _rows_back}
 
 
 @task("04.lower", _draw_image, slips=_LOWER_SLIPS, traps=_LOWER_TRAPS,
-      sizes=(1, 1, 2, 2, 2, 3, 3, 3, 4, 4), run=launch, offered=(Threads.grid, Threads.gridsize),
+      sizes=(1, 1, 2, 2, 2, 3, 3, 3, 4, 4), run=launch, outcome=outcome,
+      offered=(Threads.grid, Threads.gridsize),
       edge=lambda a: a["lowered"].size < WARP)  # fmt: skip
 def lower(image: Values, lowered: Values, k: int, pad: int) -> tuple[int, int]:
     """Return no wrong value, and the bytes that 32 neighbouring stores move."""

@@ -1,0 +1,1 @@
+"""Code that runs inside the confined process, with a submission; it knows no answer."""
