@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from memlab.classroom.release import contents
 from memlab.lesson_folders import LESSONS
@@ -23,15 +24,16 @@ HOSTILE = {
 }
 
 
-def stub(lesson: str = LESSON) -> dict:
+def stub(lesson: str = LESSON) -> dict[str, Any]:
     """The released notebook of a lesson."""
-    return json.loads(contents([lesson])[f"{lesson}.ipynb"])
+    notebook: dict[str, Any] = json.loads(contents([lesson])[f"{lesson}.ipynb"])
+    return notebook
 
 
 def with_code(code: str, lesson: str = LESSON) -> str:
     """The released notebook with one more cell before its checks."""
     notebook = stub(lesson)
-    cell = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [],
+    cell: dict[str, Any] = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [],
             "execution_count": None, "source": code.splitlines(keepends=True)}  # fmt: skip
     places = [n for n, each in enumerate(notebook["cells"]) if "check(" in "".join(each["source"])]
     notebook["cells"].insert(places[0], cell)

@@ -6,9 +6,9 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from memlab.classroom.confinement import Confinement
 from memlab.classroom.marks import CardCall, NotebookMarks, QuestionMark
 
 LESSON = "02_network"
@@ -16,9 +16,9 @@ CARD, EXERCISE = "02.halve", "02.largest_batch"
 TOLD = "Not yet: 3 of 60 fresh cases disagree.\nThe smallest of them is a 1.\nThere f gave 2.\nWhy?"
 
 
-@dataclass(frozen=True)
-class Confined:
-    trusted: bool = False
+def confinement(trusted=False):
+    """A way to run submissions that nothing is run with."""
+    return Confinement(Path("nowhere"), "" if trusted else "bwrap", False, None)
 
 
 def notebook(code="passed", lesson=None):
@@ -65,7 +65,13 @@ def grade(path, seed, confinement, limits, lesson):
         said = "passed"
     marks = (
         QuestionMark(CARD, "card", "not tried"),
-        QuestionMark(EXERCISE, "exercise", said, TOLD if said == "failed" else ""),
+        QuestionMark(
+            EXERCISE,
+            "exercise",
+            said,
+            TOLD if said == "failed" else "",
+            review="it sets np.empty" if said == "review" else "",
+        ),
     )
     calls = (CardCall(CARD, "2", "by <b>halves</b>"),) if said == "passed" else ()
     ended = "A cell looped." if said == "looped" else ""

@@ -13,7 +13,7 @@ import pytest
 from memlab.classroom.batch import JUDGE, Batch, Terms, grade_class, jobs_here
 from memlab.classroom.limits import Limits
 from memlab.classroom.submissions import handed_in
-from tests.classroom.handing_in import EXERCISE, Confined, grade, notebook, record, write
+from tests.classroom.handing_in import EXERCISE, confinement, grade, notebook, record, write
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASS = {
@@ -27,12 +27,12 @@ from pathlib import Path
 from memlab.classroom.batch import Batch, Terms, grade_class
 from memlab.classroom.limits import Limits
 from memlab.classroom.submissions import handed_in
-from tests.classroom.handing_in import Confined, grade
+from tests.classroom.handing_in import confinement, grade
 
 if __name__ == "__main__":
     folder, batch = Path(sys.argv[1]), Batch()
     try:
-        terms = Terms(grade, Confined(), Limits(), 2)
+        terms = Terms(grade, confinement(), Limits(), 2)
         grade_class(batch, handed_in(folder), folder.parent / "parts", terms)
     except KeyboardInterrupt:
         print(len(batch.graded), "graded")
@@ -47,7 +47,7 @@ def folder(tmp_path):
 
 def graded(folder, jobs=1, limits=None, trusted=False, **more):
     """The batch, and the state of the exercise by learner."""
-    parts, confined = folder.parent / "parts", Confined(trusted)
+    parts, confined = folder.parent / "parts", confinement(trusted)
     batch, terms = Batch(), Terms(grade, confined, limits or Limits(), jobs)
     grade_class(batch, handed_in(folder), parts, terms, **more)
     return batch, {

@@ -26,23 +26,13 @@ TRUSTED = ["--trusted"] if sys.platform != "linux" else []
 STATES = {"solved": "passed", "stub": "not tried", "wrong": "failed", "loop": "passed"}
 
 
-def command(folder, *words):
-    line = [
-        sys.executable,
-        "-m",
-        "memlab",
-        "grade",
-        str(folder),
-        "--csv",
-        str(folder.parent / "m.csv"),
-    ]
-    return [*line, *LIMITS, *TRUSTED, "--json", *words]
-
-
 def started(folder, *words):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command(folder, *words), stdout=subprocess.PIPE, text=True,
-                            stderr=subprocess.PIPE, env=environment, start_new_session=True)  # fmt: skip
+    """The command, in a session of its own, on a folder; its table stands beside the folder."""
+    line = ["-m", "memlab", "grade", str(folder), "--csv", str(folder.parent / "m.csv"), "--json"]
+    return subprocess.Popen(
+        [sys.executable, *line, *LIMITS, *TRUSTED, *words], start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
 
 
 def graded(folder, *words):

@@ -16,7 +16,7 @@ from tests.classroom.handing_in import (
     CARD,
     EXERCISE,
     LESSON,
-    Confined,
+    confinement,
     grade,
     notebook,
     record,
@@ -41,7 +41,7 @@ def graded(folder):
     handed = handed_in(folder)
     return handed, Batch([
         Graded(one, handed.seed(one.learner),
-               grade(one.notebook, 1, Confined(), None, one.lesson[:2]))
+               grade(one.notebook, 1, confinement(), None, one.lesson[:2]))
         for one in handed.submissions
     ])  # fmt: skip
 

@@ -1,6 +1,5 @@
 """The commands of a classroom: what they write and refuse."""
 
-import json
 
 import pytest
 
