@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from memlab import strings
+import memlab
+from memlab import atomic_files, strings
 from memlab.classroom.marks import CardCall
-from memlab.errors import visible
+from memlab.errors import InputError, visible
 from memlab.lesson import sentences
-from memlab.lesson.card_question import AnswerKind, Attempt, topics
+from memlab.lesson.card_question import AnswerKind, Attempt, Question, topics
 
 LONGEST = 400
 """Characters of a reason, which are as many as a card takes."""
+ABOUT = (
+    "Marked for completion alone: nobody loses a point by what stands here. Whether a guess was "
+    "right is as the learner's own file says; numbers differ where a card was asked again."
+)
 _MARKS = re.compile(r"([\\`*_\[\]<>&#|~()!:@$])")
 """Characters that Markdown or HTML would read as more than themselves."""
 
@@ -33,35 +40,42 @@ class Reason:
 
 
 def reasons(
-    records: Mapping[str, Mapping[str, Any]], calls: Mapping[str, Iterable[CardCall]]
+    records: Mapping[str, Mapping[str, Any]], calls: Iterable[tuple[str, Iterable[CardCall]]]
 ) -> list[Reason]:
     """Return the reasons in the progress files of learners and in the code of their notebooks, each
     once.
 
     Args:
         records: the content of a progress file, by the name of its learner.
-        calls: the answers in the code of notebooks, by the name of the learner.
+        calls: the answers in the code of each notebook, with the name of its learner.
     """
     every = [*_recorded(records), *_called(calls)]
     once = {(one.learner, one.card, one.because): one for one in reversed(every)}
     return [one for one in every if once.get((one.learner, one.card, one.because)) is one]
 
 
-def page(said: Iterable[Reason]) -> str:
+def answers(cards: Iterable[str], file: Path) -> dict[str, str]:
+    """Return the true answer of each card in words, on its first numbers. Some plan, others run a
+    step: so they are kept in a file for the next call."""
+    kept = _kept(file)
+    known = {
+        card: kept.get(card) or _answer(topics()[card]) for card in sorted({*cards} & {*topics()})
+    }
+    found = {**kept, **{card: text for card, text in known.items() if text}}
+    if found != kept:
+        content = {"version": memlab.__version__, "answers": found}
+        atomic_files.write(file, json.dumps(content, indent=1) + "\n")
+    return known
+
+
+def page(said: Iterable[Reason], answers: Mapping[str, str]) -> str:
     """Return the rubric file: for each card its question, its true answer, and all reasons."""
     by_card: dict[str, list[Reason]] = {}
     for one in said:
         by_card.setdefault(one.card, []).append(one)
-    parts = [
-        "# Reasons at the cards",
-        "",
-        "Marked for completion alone: nobody loses a point by what stands here. Whether a guess "
-        "was right is as the learner's own file says; numbers differ where a card was asked "
-        "again.",
-        "",
-    ]
+    parts = ["# Reasons at the cards", "", ABOUT, ""]
     for card in sorted(by_card):
-        parts += [f"## {escaped(card)}", "", *_asked(card)]
+        parts += [f"## {escaped(card)}", "", *_asked(card, answers.get(card, ""))]
         parts += [*map(_line, by_card[card]), ""]
     return "\n".join(parts if by_card else [*parts, "No reasons were given."]).rstrip() + "\n"
 
@@ -93,30 +107,43 @@ def _recorded(records: Mapping[str, Mapping[str, Any]]) -> Iterator[Reason]:
                     )
 
 
-def _called(calls: Mapping[str, Iterable[CardCall]]) -> Iterator[Reason]:
-    for learner, answers in calls.items():
+def _called(calls: Iterable[tuple[str, Iterable[CardCall]]]) -> Iterator[Reason]:
+    for learner, answers in calls:
         for call in answers:
             if call.because:
                 yield Reason(call.name, learner, call.guess, call.because, None, call.revision)
 
 
-def _asked(card: str) -> list[str]:
+def _kept(file: Path) -> dict[str, str]:
+    """Return the answers that an earlier call found with this version of memlab."""
+    try:
+        content = json.loads(file.read_bytes())
+        return dict(content["answers"]) if content["version"] == memlab.__version__ else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _answer(topic: Question) -> str:
+    """Return the true answer in words; empty for what this machine cannot find out."""
+    turn = Attempt(topic, topic.first)
+    try:
+        found = replace(turn, truth=topic.truth(turn.numbers))
+    except (ImportError, InputError, OSError):
+        return ""
+    with strings.speaking(f"ask.{topic.name}", "card"):
+        return sentences.truth_text(found)
+
+
+def _asked(card: str, answer: str) -> list[str]:
     """Return the question of a card and its true answer, on its first numbers; nothing for a card
     that memlab does not have."""
     topic = topics().get(card)
     if topic is None:
         return []
-    turn = Attempt(topic, topic.first)
     with strings.speaking(f"ask.{card}", "card"):
-        return [escaped(sentences.question(turn)), "", f"**Answer:** {_truth(turn)}", ""]
-
-
-def _truth(turn: Attempt) -> str:
-    try:
-        found = replace(turn, truth=turn.topic.truth(turn.numbers))
-    except (ImportError, ValueError, OSError) as error:  # what this machine cannot find out
-        return f"not found here: {escaped(str(error))}"
-    return escaped(sentences.truth_text(found))
+        question = sentences.question(Attempt(topic, topic.first))
+    told = escaped(answer) or "not found on this machine"
+    return [escaped(question), "", f"**Answer:** {told}", ""]
 
 
 def _line(one: Reason) -> str:

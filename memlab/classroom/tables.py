@@ -135,7 +135,7 @@ def _parts(said: str) -> tuple[str, str, str]:
     """Return the verdict of a report, its smallest failing case with what was returned there, and
     the hint."""
     verdict, *more = said.splitlines() or [""]
-    return verdict, " ".join(more[:2]), " ".join(more[2:])
+    return verdict, " ".join(more[:1]), " ".join(more[1:])
 
 
 # -- files ----------------------------------------------------------------------------------------

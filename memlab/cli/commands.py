@@ -383,7 +383,7 @@ def grade(options: Options) -> int:
     jobs, why = jobs_here(limits)
     if options.jobs is not None:
         jobs, why = count("jobs", options.jobs), "as --jobs says"
-    parts = target.with_name(f"{target.name.removesuffix('.csv')}{submissions.PARTS}")
+    parts = files.parts(target)
     try:
         with confined(limits, trusted=options.trusted) as confinement, _line() as tell:
             terms = Terms(grade_notebook, confinement, limits, jobs)

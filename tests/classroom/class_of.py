@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from memlab.classroom.release import contents
-from memlab.lesson_folders import LESSONS
+from memlab.lesson.exercise import solution_of
+from memlab.lesson.exercise_task import tasks
 from tests.classroom.handing_in import CARD, EXERCISE, LESSON, record, turn
 
 WRONG = "def largest_batch(memory, fixed, each):\n    return (memory - max(fixed)) // max(each)"
@@ -40,8 +41,11 @@ def with_code(code: str, lesson: str = LESSON) -> str:
     return json.dumps(notebook)
 
 
-def solved(lesson: str = LESSON) -> str:
-    return (LESSONS / "solutions" / f"{lesson}.ipynb").read_text(encoding="utf-8")
+def solved() -> str:
+    """The released notebook with the solution of its exercise."""
+    code = solution_of(tasks()[EXERCISE])
+    assert code is not None
+    return with_code(code)
 
 
 def kinds() -> dict[str, str]:

@@ -13,7 +13,7 @@ from memlab.classroom.marks import CardCall, NotebookMarks, QuestionMark
 
 LESSON = "02_network"
 CARD, EXERCISE = "02.halve", "02.largest_batch"
-TOLD = "Not yet: 3 of 60 fresh cases disagree.\nThe smallest of them is a 1.\nThere f gave 2.\nWhy?"
+TOLD = "Not yet: 3 of 60 fresh cases disagree.\nThe smallest of them is a 1. There f gave 2.\nWhy?"
 
 
 def confinement(trusted=False):
@@ -24,8 +24,10 @@ def confinement(trusted=False):
 def notebook(code="passed", lesson=None):
     """The bytes of a notebook of one cell."""
     metadata = {} if lesson is None else {"memlab": {"lesson": lesson}}
-    cell = {"cell_type": "code", "source": [code], "outputs": [], "metadata": {}, "id": "a",
-            "execution_count": None}  # fmt: skip
+    cell: dict[str, object] = {
+        "cell_type": "code", "source": [code], "outputs": [], "metadata": {}, "id": "a",
+        "execution_count": None,
+    }  # fmt: skip
     return json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 
 

@@ -205,8 +205,8 @@ HOSTILE = "<script>alert(1)</script> [x](http://e.org) `a` $x$ | *b* \x1b[31m\n#
 
 def test_reasons_are_read_and_never_run():
     records = {"a|da": {"cards": {CARD: [turn("2", False, because=HOSTILE, revision="1.2")]}}}
-    page = reasons.page(reasons.reasons(records, {}))
-    assert "**Answer:** 1" in page
+    page = reasons.page(reasons.reasons(records, []), {CARD: "1.09 x"})
+    assert "**Answer:** 1.09 x" in page
     assert "VGG-16" in page
     line = next(line for line in page.splitlines() if line.startswith("- "))
     assert line.startswith(r"- **a\|da** guessed 2 (wrong), revised to 1.2: \<script\>alert\(1\)")
@@ -220,14 +220,25 @@ def test_reasons_are_read_and_never_run():
 def test_a_reason_is_said_once_and_cut_where_it_is_long():
     records = {"ada": {"cards": {CARD: [turn(because="why"), turn(because="x" * 10_000)]}}}
     said = reasons.reasons(
-        records, {"ada": [CardCall(CARD, "2", "why"), CardCall(CARD, "3", "other")]}
+        records, [("ada", [CardCall(CARD, "2", "why"), CardCall(CARD, "3", "other")])]
     )
     assert [one.because[:5] for one in said] == ["why", "xxxxx", "other"]
-    assert max(map(len, reasons.page(said).splitlines())) < 600
+    assert max(map(len, reasons.page(said, {}).splitlines())) < 600
+
+
+def test_a_true_answer_is_found_once(tmp_path, monkeypatch):
+    file = tmp_path / "answers.json"
+    found = reasons.answers([CARD, "02.no_such"], file)
+    assert found == {CARD: "1.09 x"}
+    monkeypatch.setattr(reasons, "_answer", lambda topic: "again")
+    assert reasons.answers([CARD], file) == found
+    assert reasons.answers([CARD, "02.reads"], file) == {**found, "02.reads": "again"}
+    monkeypatch.setattr("memlab.__version__", "99")
+    assert reasons.answers([CARD], file) == {CARD: "again"}
 
 
 def test_a_page_without_reasons_says_so():
-    assert "No reasons were given." in reasons.page([])
+    assert "No reasons were given." in reasons.page([], {})
 
 
 def test_the_report_says_who_passed_what_looped_and_what_to_look_at(tmp_path):
