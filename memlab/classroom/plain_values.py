@@ -33,6 +33,8 @@ LETTERS = 10**5
 """Most characters of a text."""
 BYTES = 2**24
 """Most bytes of an array."""
+LONGEST_FLOAT = 40
+"""Most characters of a float with all its bits."""
 ENTRIES = 2**22
 """Most numbers of an array, where an empty axis counts as 1."""
 SAFE = 2**53
@@ -138,7 +140,7 @@ _WRITTEN: dict[type, Callable[[Any, int], Any]] = {
 }
 
 
-def decoded(given: Any, depth: int = DEPTH) -> Any:
+def decoded(given: Any, depth: int = DEPTH + 2) -> Any:
     """Return the value that ``encoded`` wrote.
 
     Raises:
@@ -182,7 +184,9 @@ def _read_whole(given: Any, depth: int = 1) -> int:
 
 
 def _read_float(given: Any, depth: int) -> float:
-    return float.fromhex(given) if type(given) is str and len(given) <= 40 else float("nan")
+    if type(given) is not str or len(given) > LONGEST_FLOAT:
+        raise ValueError("no float")
+    return float.fromhex(given)
 
 
 def _read_fraction(given: Any, depth: int) -> Fraction:

@@ -110,8 +110,8 @@ class Submission:
                 match self._receive(worker):
                     case {"cell": int(at)} if 0 <= at < len(self.cells):
                         continue
-                    case {"looped": int(number)} if 0 <= number < len(self.cells):
-                        self.looped.add(number)
+                    case {"looped": int(at)} if 0 <= at < len(self.cells):
+                        raise LateError  # what the cell started may run on
                     case {"ran": True, "calls": list(calls), "functions": list(functions)}:
                         self.calls = tuple(_calls(calls))
                         self.functions = tuple(name for name in self.names if name in functions)
