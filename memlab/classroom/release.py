@@ -18,7 +18,8 @@ from memlab.errors import InputError, shorten, unknown
 from memlab.lesson.progress import FILE
 from memlab.lesson_folders import LESSONS, PACKAGE
 
-TUTOR, RULES = PACKAGE / "classroom" / "tutor.md", "AGENTS.md"
+PAGES = PACKAGE / "classroom"
+TUTOR, RULES = PAGES / "tutor.md", "AGENTS.md"
 """Rules for AI assistants, and the name under which assistants look for them."""
 README, HAND_IN = "README.md", "hand_in"
 """Name of the page that tells learners how to hand in, and the stem of its sources: one for each
@@ -80,10 +81,10 @@ def contents(names: Sequence[str], language: str = strings.ENGLISH) -> dict[str,
     Raises:
         InputError: as ``release``.
     """
-    page = PACKAGE / "classroom" / f"{HAND_IN}.{language}.md"
-    if not page.exists():
-        known = sorted(path.name.split(".")[1] for path in page.parent.glob(f"{HAND_IN}.*.md"))
+    known = languages()
+    if language not in known:
         raise unknown("language", language, known)
+    page = PAGES / f"{HAND_IN}.{language}.md"
     sources = [_source(name, language) for name in names]
     files = {
         path.relative_to(LESSONS).as_posix(): for_learners(path, language)
@@ -117,22 +118,32 @@ def cleared(notebook: bytes) -> bytes:
     return _written(content)
 
 
+def languages() -> list[str]:
+    """Return the languages in which lessons are released."""
+    return sorted(path.name.split(".")[1] for path in PAGES.glob(f"{HAND_IN}.*.md"))
+
+
 def lesson_names() -> dict[str, str]:
     """Return the name of every lesson by its number: ``{"02": "02_network"}``."""
     names = sorted(path.stem for path in LESSONS.glob("*.ipynb"))
     return {name[:2]: name for name in names if LESSON.fullmatch(name)}
 
 
-def _progress_cell(lesson: str, language: str) -> dict[str, Any]:
-    """Return the cell that names the file of the learner's progress, where the environment names
-    none."""
+def progress_code(language: str) -> str:
+    """Return the code of the cell that names the file of the learner's progress, where the
+    environment names none."""
     lines = ["import os", "", f'os.environ.setdefault("{FILE}", "progress.json")']
     if language != strings.ENGLISH:
         lines.append(f'os.environ.setdefault("MEMLAB_LANGUAGE", "{language}")')
-    source = "\n".join(lines).splitlines(keepends=True)
-    name = f"{lesson[:2]}-progress"
-    return {"cell_type": "code", "execution_count": None, "id": name, "metadata": {},
-            "outputs": [], "source": source}  # fmt: skip
+    return "\n".join(lines)
+
+
+def _progress_cell(lesson: str, language: str) -> dict[str, Any]:
+    source, name = progress_code(language).splitlines(keepends=True), f"{lesson[:2]}-progress"
+    return {
+        "cell_type": "code", "execution_count": None, "id": name, "metadata": {}, "outputs": [],
+        "source": source,
+    }  # fmt: skip
 
 
 def _source(given: str, language: str) -> Path:

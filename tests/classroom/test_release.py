@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from memlab.classroom.release import contents, release
+from memlab.classroom import questions
+from memlab.classroom.release import contents, lesson_names, release
 from memlab.cli.lessons import copy_lessons
 from memlab.errors import InputError
 from memlab.lesson_folders import LESSONS, PACKAGE
@@ -65,6 +66,13 @@ def test_progress_is_kept_beside_a_released_notebook(tmp_path, monkeypatch):
 
 def test_the_first_code_cell_names_the_progress_file():
     assert "MEMLAB_PROGRESS" in code_of(contents(["02"])["02_network.ipynb"])[0]
+
+
+@pytest.mark.parametrize(("name", "language"), [("02", "en"), ("10", "en"), ("01", "zh")])
+def test_every_released_cell_is_known_when_it_is_handed_in(name, language):
+    (notebook,) = (content for path, content in contents([name], language).items()
+                   if path.endswith(f"{lesson_names()[name]}.ipynb"))  # fmt: skip
+    assert {code.strip() for code in code_of(notebook)} <= questions.of(name).cells
 
 
 def test_chinese_lessons_are_released_with_a_chinese_page(tmp_path):
