@@ -18,6 +18,8 @@ from memlab.lesson.card_question import AnswerKind, Attempt, Question, topics
 
 LONGEST = 400
 """Characters of a reason, which are as many as a card takes."""
+MOST = 5
+"""Reasons of a learner at one card."""
 ABOUT = (
     "Marked for completion alone: nobody loses a point by what stands here. Whether a guess was "
     "right is as the learner's own file says; numbers differ where a card was asked again."
@@ -43,15 +45,17 @@ def reasons(
     records: Mapping[str, Mapping[str, Any]], calls: Iterable[tuple[str, Iterable[CardCall]]]
 ) -> list[Reason]:
     """Return the reasons in the progress files of learners and in the code of their notebooks, each
-    once.
+    once, and at most ``MOST`` of a learner at one of memlab's cards.
 
     Args:
         records: the content of a progress file, by the name of its learner.
         calls: the answers in the code of each notebook, with the name of its learner.
     """
-    every = [*_recorded(records), *_called(calls)]
-    once = {(one.learner, one.card, one.because): one for one in reversed(every)}
-    return [one for one in every if once.get((one.learner, one.card, one.because)) is one]
+    known, kept = topics(), dict[tuple[str, str], dict[str, Reason]]()
+    for one in (*_recorded(records), *_called(calls)):
+        if one.card in known:
+            kept.setdefault((one.learner, one.card), {}).setdefault(one.because, one)
+    return [one for said in kept.values() for one in [*said.values()][:MOST]]
 
 
 def answers(cards: Iterable[str], file: Path) -> dict[str, str]:

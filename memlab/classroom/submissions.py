@@ -12,8 +12,9 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 from memlab.classroom.release import ABOUT, lesson_names
 from memlab.errors import InputError, shorten, visible
 from memlab.lesson import progress
+from memlab.lesson_folders import LESSONS
 
 PARTS = ".csv.parts"
 """End of the name of the folder in which results are kept, which may lie among the learners."""
@@ -28,6 +30,9 @@ DEPTH = 4
 """Folders below that of a learner in which files are looked for."""
 FILES = 2000
 """The most files that are looked at for one learner."""
+UNKNOWN, NAMED = 20, 3
+"""Notebooks of a learner whose metadata are read though their names say no lesson; the most names
+that a sentence lists."""
 LARGEST_SEED = 10**18
 """A seed from here on is none; memlab's own are smaller than ``progress.SEEDS``."""
 LARGEST = 20_000_000
@@ -38,6 +43,10 @@ MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinete
 CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<id>\d+)_(?P<number>\d+)_(?P<file>.+)")
 AGAIN = re.compile(r"(?:-(\d{1,4})| ?\((\d{1,4})\))$")
 """End of the stem of a file that was handed in again: ``02_network-1``, ``02_network (1)``."""
+
+
+Numbered = tuple[int, Path]
+"""A file, with the number of its submission."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,7 @@ def _by_learner(folder: Path, sentences: list[str]) -> dict[Learner, list[tuple[
         if entry.name.endswith(PARTS):
             continue
         if entry.is_symlink():
-            sentences.append(_link_left_out(entry.name))
+            sentences.append(_link_left_out(_shown(entry.name)))
         elif entry.is_dir(follow_symlinks=False):
             moodle = MOODLE.fullmatch(entry.name)
             learner = _learner("moodle", moodle) if moodle else Learner(entry.name)
@@ -149,24 +158,25 @@ def _learner(service: str, match: re.Match[str]) -> Learner:
     return Learner(match["name"], match["id"], service)
 
 
-def _inside(folder: Path, sentences: list[str], depth: int = DEPTH) -> Iterator[Path]:
-    """Yield the regular files in the folder of a learner, up to a depth and a number."""
-    waiting, seen = [(folder, depth)], 0
-    while waiting:
-        here, left = waiting.pop(0)
-        for entry in _entries(here):
-            if seen == FILES:
-                sentences.append(
-                    f"{_shown(folder.name)} has more than {FILES:,} files; others were left out."
-                )
-                return
+def _inside(folder: Path, sentences: list[str]) -> list[Path]:
+    """Return the regular files in the folder of a learner, down to a depth and up to a number."""
+    files: list[Path] = []
+    links: list[str] = []
+    waiting, seen = [(folder, DEPTH)], 0
+    for here, left in waiting:
+        for entry in _entries(here)[: FILES - seen]:
             seen += 1
             if entry.is_symlink():
-                sentences.append(_link_left_out(f"{folder.name}/{entry.name}"))
-            elif entry.is_dir(follow_symlinks=False):
-                waiting += [(Path(entry.path), left - 1)] if left else []
+                links.append(entry.name)
             elif entry.is_file(follow_symlinks=False):
-                yield Path(entry.path)
+                files.append(Path(entry.path))
+            elif left and entry.is_dir(follow_symlinks=False):
+                waiting.append((Path(entry.path), left - 1))
+    if links:
+        sentences.append(f"{_shown(folder.name)}: {_link_left_out(_listed(links))}")
+    if seen == FILES:
+        sentences.append(f"{_shown(folder.name)} has {FILES:,} files or more; others are left out.")
+    return files
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -183,25 +193,29 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 def _take(learner: Learner, files: Iterable[tuple[str, Path]], handed: Handed) -> None:
     """Add a learner, the newest notebook of each lesson, and the progress."""
     handed.learners.append(learner)
-    lessons: dict[str, list[tuple[int, Path]]] = {}
-    records: list[tuple[int, Path]] = []
+    lessons: dict[str, list[Numbered]] = {}
+    records: list[Numbered] = []
+    others: list[Path] = []
     for given, path in files:
         stem, number = _numbered(Path(given).stem)
         if path.suffix == ".json" and stem == PROGRESS:
             records.append((number, path))
-        elif path.suffix == ".ipynb":
-            if lesson := _lesson(stem, path):
+        elif path.suffix == ".ipynb" and stem not in _appendices():
+            lesson = _by_name(stem) or (_by_metadata(path) if len(others) < UNKNOWN else "")
+            if lesson:
                 lessons.setdefault(lesson, []).append((number, path))
             else:
-                handed.sentences.append(
-                    f"{_shown(learner.name)}: {_shown(path.name)} is no "
-                    "lesson by its name or metadata, and was left out."
-                )
+                others.append(path)
     for lesson in sorted(lessons):
         notebook = _newest(learner, lesson, lessons[lesson], handed.sentences)
         handed.submissions.append(Submission(learner, lesson, notebook))
     if records:
         _read(learner, _newest(learner, "progress.json", records, handed.sentences), handed)
+    if others:
+        names = _listed([path.name for path in others])
+        handed.sentences.append(
+            f"{_shown(learner.name)}: {names} left out, no lesson by name or metadata."
+        )
 
 
 def _numbered(stem: str) -> tuple[str, int]:
@@ -210,32 +224,42 @@ def _numbered(stem: str) -> tuple[str, int]:
     return (stem[: match.start()], int(match[1] or match[2])) if match else (stem, 0)
 
 
-def _lesson(stem: str, path: Path) -> str:
-    """Return the lesson of a notebook by its name, else by its metadata; empty if both say none."""
-    names = lesson_names().values()
-    return next((name for name in names if stem.endswith(name)), "") or _by_metadata(path, names)
+@cache
+def _appendices() -> frozenset[str]:
+    """Return the stems of the notebooks that come with lessons, and are not handed in."""
+    return frozenset(path.stem for path in (LESSONS / "appendix").glob("*.ipynb"))
 
 
-def _by_metadata(path: Path, names: Iterable[str]) -> str:
+def _by_name(stem: str) -> str:
+    """Return the lesson with whose name a stem ends; empty if there is none."""
+    return next((name for name in lesson_names().values() if stem.endswith(name)), "")
+
+
+def _by_metadata(path: Path) -> str:
+    """Return the lesson that ``memlab release`` wrote into a notebook; empty if there is none."""
     try:
         lesson = json.loads(regular(path, LARGEST))["metadata"][ABOUT]["lesson"]
     except (InputError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         return ""
-    return lesson if lesson in tuple(names) else ""
+    return lesson if lesson in tuple(lesson_names().values()) else ""
 
 
-def _newest(
-    learner: Learner, what: str, files: list[tuple[int, Path]], sentences: list[str]
-) -> Path:
-    """Return the file with the highest number; of several, the last one by its path."""
-    *others, (_, newest) = sorted(files)
+def _newest(learner: Learner, what: str, files: list[Numbered], sentences: list[str]) -> Path:
+    """Return the file with the highest number; of several, the last one in the highest folder."""
+    *others, newest = [
+        path for _, path in sorted(files, key=lambda one: (one[0], -len(one[1].parts), one[1]))
+    ]
     if others:
-        left_out = ", ".join(_shown(path.name) for _, path in others)
         sentences.append(
-            f"{_shown(learner.name)} handed in {what} {len(files)} times: "
-            f"{_shown(newest.name)} counts, not {left_out}."
+            f"{_shown(learner.name)} handed in {what} {len(files)} times: {_shown(newest.name)} "
+            f"counts, not {_listed([_below(path, newest) for path in others])}."
         )
     return newest
+
+
+def _below(path: Path, newest: Path) -> str:
+    """Return the name of a file, with its folder where the newest has the same name."""
+    return path.name if path.name != newest.name else f"{path.parent.name}/{path.name}"
 
 
 def _read(learner: Learner, path: Path, handed: Handed) -> None:
@@ -274,8 +298,14 @@ def _opened(name: str, flags: int) -> int:
     return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
-def _link_left_out(name: str) -> str:
-    return f"{_shown(name)} is a symbolic link, and was not followed."
+def _link_left_out(names: str) -> str:
+    return f"{names} not followed, a symbolic link."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return some names for a sentence, and how many others there are."""
+    first = ", ".join(map(_shown, names[:NAMED]))
+    return f"{first} and {len(names) - NAMED} others" if len(names) > NAMED else first
 
 
 def _shown(name: str) -> str:

@@ -172,7 +172,8 @@ def canvas_csv(handed: Handed, table: Sequence[Row], roster: Roster | None) -> s
         known = roster.find(learner) if roster else None
         if roster and known is None:
             continue
-        own = {"Student": learner.name, "ID": learner.number if learner.service == "canvas" else ""}
+        name = learner.name.replace("Points Possible", "Points possible")  # the row above alone
+        own = {"Student": name, "ID": learner.number if learner.service == "canvas" else ""}
         who = known or own
         lines.append(
             [*(who.get(name, "") for name in head), *_points(handed.label(learner), lessons, sums)]

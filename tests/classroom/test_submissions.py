@@ -84,7 +84,7 @@ def test_a_lesson_is_known_by_its_name_else_by_its_metadata(tmp_path):
     handed = handed_in(write(tmp_path, files))
     assert [one.learner.name for one in handed.submissions] == ["ada", "bo"]
     assert [said.partition(":")[0] for said in handed.sentences] == ["cy", "di", "ed", "fy"]
-    assert "is no lesson by its name or metadata" in handed.sentences[0]
+    assert handed.sentences[0] == "cy: other.ipynb left out, no lesson by name or metadata."
 
 
 def test_links_are_not_followed_and_pipes_are_not_opened(tmp_path):
@@ -96,8 +96,8 @@ def test_links_are_not_followed_and_pipes_are_not_opened(tmp_path):
     handed = handed_in(folder)
     assert names(handed) == []
     assert handed.sentences == [
-        "ada/02_network.ipynb is a symbolic link, and was not followed.",
-        "cy is a symbolic link, and was not followed.",
+        "ada: 02_network.ipynb not followed, a symbolic link.",
+        "cy not followed, a symbolic link.",
     ]
     with pytest.raises(InputError, match="cannot be read"):
         regular(folder / "ada/02_network.ipynb", LARGEST)
@@ -128,7 +128,33 @@ def test_a_folder_of_too_many_files_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr("memlab.classroom.submissions.FILES", 5)
     files = {f"ada/{n}.txt": "" for n in range(9)}
     handed = handed_in(write(tmp_path, files))
-    assert handed.sentences == ["ada has more than 5 files; others were left out."]
+    assert handed.sentences == ["ada has 5 files or more; others are left out."]
+
+
+def test_the_folder_of_all_lessons_may_be_handed_in(tmp_path):
+    files = dict.fromkeys(("02_network.ipynb", "solutions/02_network.ipynb"), notebook())
+    files |= {
+        "appendix/totals.ipynb": notebook(),
+        "02_network-Copy1.ipynb": notebook(lesson=LESSON),
+    }
+    handed = handed_in(write(tmp_path, {f"ada/{name}": content for name, content in files.items()}))
+    (one,) = handed.submissions
+    assert one.notebook == tmp_path / "ada/02_network.ipynb"
+    assert handed.sentences == [
+        "ada handed in 02_network 3 times: 02_network.ipynb counts, not solutions/02_network.ipynb, "
+        "02_network-Copy1.ipynb."
+    ]
+
+
+def test_many_strange_files_are_one_sentence(tmp_path):
+    files = {
+        f"ada/{n}x.ipynb": notebook(lesson=LESSON if n == 99 else None) for n in range(10, 100)
+    }
+    handed = handed_in(write(tmp_path, files))
+    assert handed.submissions == []
+    assert handed.sentences == [
+        "ada: 10x.ipynb, 11x.ipynb, 12x.ipynb and 87 others left out, no lesson by name or metadata."
+    ]
 
 
 def test_two_learners_of_one_name_have_two_labels(tmp_path):

@@ -226,6 +226,12 @@ def test_a_reason_is_said_once_and_cut_where_it_is_long():
     assert max(map(len, reasons.page(said, {}).splitlines())) < 600
 
 
+def test_a_flood_of_reasons_is_cut():
+    cards = {f"02.{n}": [turn(because="why")] for n in range(1000)}
+    cards[CARD] = [turn(because=f"why {n}") for n in range(1000)]
+    assert len(reasons.reasons({"ada": {"cards": cards}}, [])) == reasons.MOST
+
+
 def test_a_true_answer_is_found_once(tmp_path, monkeypatch):
     file = tmp_path / "answers.json"
     found = reasons.answers([CARD, "02.no_such"], file)

@@ -1,6 +1,5 @@
 """The commands of a classroom: what they write and refuse."""
 
-
 import pytest
 
 from tests.classroom.handing_in import notebook, write
