@@ -15,8 +15,6 @@ from memlab.errors import visible
 
 NAMED = 10
 """The most learners that a line of the report names."""
-WIDE = 100
-"""Characters of the line of progress."""
 
 
 def facts(
@@ -77,10 +75,11 @@ def missing(handed: Handed, roster: Roster | None) -> list[str]:
     )
 
 
-def progress(done: int, total: int, running: Iterable[Submission]) -> str:
-    """Return the line of progress: how many are graded, and what is running."""
+def progress(done: int, total: int, running: Iterable[Submission], wide: int) -> str:
+    """Return the line of progress, at most so many characters wide: how many are done, and what is
+    running."""
     names = ", ".join(visible(f"{one.learner.name} {one.lesson[:2]}") for one in running)
-    return f"{done} of {total} graded; running: {names}"[:WIDE]
+    return f"{done} of {total} graded; running: {names}"[:wide]
 
 
 def _cost(facts: Mapping[str, Any]) -> str:

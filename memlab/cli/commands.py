@@ -423,8 +423,8 @@ def _line() -> Iterator[Callable[[int, int, Sequence[Submission]], None]]:
 
     def tell(done: int, total: int, running: Sequence[Submission]) -> None:
         if _watched():
-            print(f"\r\x1b[K{report.progress(done, total, running)}", end="", file=sys.stderr,
-                  flush=True)  # fmt: skip
+            line = report.progress(done, total, running, shutil.get_terminal_size().columns - 1)
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
     try:
         yield tell

@@ -141,8 +141,8 @@ def test_the_folder_of_all_lessons_may_be_handed_in(tmp_path):
     (one,) = handed.submissions
     assert one.notebook == tmp_path / "ada/02_network.ipynb"
     assert handed.sentences == [
-        "ada handed in 02_network 3 times: 02_network.ipynb counts, not solutions/02_network.ipynb, "
-        "02_network-Copy1.ipynb."
+        "ada handed in 02_network 3 times: 02_network.ipynb counts, not "
+        "solutions/02_network.ipynb, 02_network-Copy1.ipynb."
     ]
 
 
@@ -153,7 +153,8 @@ def test_many_strange_files_are_one_sentence(tmp_path):
     handed = handed_in(write(tmp_path, files))
     assert handed.submissions == []
     assert handed.sentences == [
-        "ada: 10x.ipynb, 11x.ipynb, 12x.ipynb and 87 others left out, no lesson by name or metadata."
+        "ada: 10x.ipynb, 11x.ipynb, 12x.ipynb and 87 others left out, no lesson by name or "
+        "metadata."
     ]
 
 

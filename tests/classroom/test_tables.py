@@ -3,13 +3,14 @@
 import csv
 import io
 import re
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
 from memlab.classroom import reasons, report, roster, tables
 from memlab.classroom.batch import Batch, Graded, blank
-from memlab.classroom.marks import CardCall, NotebookMarks
+from memlab.classroom.marks import STATES, CardCall, NotebookMarks
 from memlab.classroom.submissions import handed_in
 from memlab.errors import InputError
 from tests.classroom.handing_in import (
@@ -265,6 +266,15 @@ def test_the_report_says_who_passed_what_looped_and_what_to_look_at(tmp_path):
 
 def test_the_line_of_progress_shows_control_characters_and_is_short(tmp_path):
     handed, _ = graded(write(tmp_path, {"a\x1b[2J/02_network.ipynb": notebook("passed")}))
-    line = report.progress(1, 20, 30 * handed.submissions)
+    line = report.progress(1, 20, 30 * handed.submissions, 79)
     assert line.startswith(r"1 of 20 graded; running: a\x1b[2J 02,")
-    assert len(line) == report.WIDE
+    assert len(line) == 79
+
+
+def test_the_page_on_grading_names_every_state_and_column():
+    page = (Path(__file__).resolve().parents[2] / "docs/grading.md").read_text(encoding="utf-8")
+    for state in (*STATES, "skipped", tables.NOTHING):
+        assert re.search(rf"`{state}`|\"{state}\"", page), state
+    columns = page.partition("| `marks.csv` |")[2].partition("\n")[0]
+    for name in tables.marks_csv([]).strip("\ufeff\r\n").split(","):
+        assert name in columns, name
