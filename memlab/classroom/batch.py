@@ -59,12 +59,14 @@ class Terms:
 
 @dataclass(frozen=True)
 class Graded:
-    """A submission with its seed and its marks; ``kept`` marks one that an earlier call graded."""
+    """A submission with its seed and its marks. ``kept`` marks one that an earlier call graded,
+    ``lost`` one whose marks never came."""
 
     submission: Submission
     seed: int
     marks: NotebookMarks
     kept: bool = False
+    lost: bool = False
 
 
 @dataclass
@@ -117,7 +119,8 @@ def grade_class(
                 submission, key = left[place], keys[left[place]]
                 if marks is not None:
                     _keep(parts, submission, key, marks)
-                batch.graded.append(Graded(submission, key["seed"], marks or _lost(submission)))
+                kept = marks or _lost(submission)
+                batch.graded.append(Graded(submission, key["seed"], kept, lost=marks is None))
                 batch.judge_memory = max(batch.judge_memory, memory)
     finally:
         batch.seconds += time.monotonic() - start

@@ -12,7 +12,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from errno import EISDIR
 from itertools import combinations
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from memlab.step.step import Step
 
 OUTPUT = "the standard output"
+LEAST_MEMORY, LONGEST_DAY = 200 * 10**6, 86_401
+"""Bytes of a submission, and the seconds that no limit of one reaches."""
 PICTURES = ("svg", "png", "pdf", "html")
 """What a picture can be; an html page has a slider over the batch."""
 
@@ -400,7 +402,7 @@ def grade(options: Options) -> int:
     said = report.text(facts, options.trusted)
     facts |= {"schema": "memlab.grade/1", "files": [*map(str, written)], "trusted": options.trusted}
     _show(options, facts, "\n".join([said, "", f"Written: {', '.join(facts['files'])}"]))
-    return 0
+    return 1 if any(one.lost for one in batch.graded) else 0
 
 
 def _limits(options: Options) -> Limits:
@@ -409,11 +411,14 @@ def _limits(options: Options) -> Limits:
 
     usual = Limits()
     memory = usual.memory if options.memory is None else units.parse(options.memory)
-    try:
-        seconds: object = usual.seconds if options.seconds is None else float(options.seconds)
-    except ValueError:
-        seconds = options.seconds
-    return Limits(seconds=real_number("seconds", seconds, usual.seconds, above=0), memory=memory)
+    seconds: Any = usual.seconds if options.seconds is None else options.seconds
+    with suppress(ValueError):  # the error below says it
+        seconds = float(seconds)
+    if memory < LEAST_MEMORY:
+        raise InputError(f"a submission needs at least {units.short(LEAST_MEMORY)} for Python and "
+                         f"NumPy, got --memory {options.memory}; try 2GiB.")  # fmt: skip
+    seconds = real_number("seconds", seconds, usual.seconds, above=0, below=LONGEST_DAY)
+    return Limits(seconds=seconds, memory=memory)
 
 
 @contextmanager

@@ -126,6 +126,7 @@ def test_a_process_that_ends_costs_its_own_notebook_alone_and_is_tried_again(
     assert "02_network.ipynb: RuntimeError: of the grader's own" in capfd.readouterr().err
     (ada,) = (one for one in batch.graded if one.submission.learner.name == "ada")
     assert "without an answer" in ada.marks.ended
+    assert {one.submission.learner.name for one in batch.graded if one.lost} == {*endings}
     for name in endings:
         write(folder, {f"{name}/02_network.ipynb": notebook("passed")})
     batch, states = graded(folder, limits=short)
