@@ -164,7 +164,7 @@ HOSTILE = {
     "endless loop that catches all": ([STUBBORN], {"looped"}),
     "endless loop in a cell": (["while True: pass", RIGHT], {"passed"}),
     "memory": ([MEMORY], {"no memory"}),
-    "one large array": ([ONE_ARRAY], {"no memory", "failed"}),
+    "one large array": ([ONE_ARRAY], {"no memory"}),
     "fork bomb": ([FORKS, RIGHT], {"passed", "error"}),
     "fork bomb that ends": ([FORKS_THEN_ENDS, RIGHT], {"passed", "error"}),
     "threads": ([THREADS], {"failed"}),

@@ -6,6 +6,7 @@ from collections import deque
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +69,8 @@ def test_a_class_of_its_own_keeps_its_name_and_runs_nothing():
         def __eq__(self, other):
             return True
 
-        __hash__ = None
+        def __hash__(self):
+            return 0
 
         def __repr__(self):
             raise OSError
@@ -79,10 +81,10 @@ def test_a_class_of_its_own_keeps_its_name_and_runs_nothing():
 
 
 def test_lists_too_deep_and_lists_in_themselves_are_cut():
-    deep = [1]
+    deep: list[Any] = [1]
     for _ in range(3 * DEPTH):
         deep = [deep]
-    inside = []
+    inside: list[Any] = []
     inside.append(inside)
     for value in (deep, inside):
         assert returned_values.read(back(returned_values.plain(value))) is None
