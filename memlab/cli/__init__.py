@@ -37,6 +37,7 @@ EXAMPLES = {
     commands.progress: "progress",
     commands.release: "release 02 03 -o class",
     commands.grade: "grade handed-in --csv marks.csv",
+    commands.guesses: "guesses handed-in --card 03.stride",
 }
 """Every command, with the line that its help and its errors offer."""
 SCRIPTS = (
@@ -195,6 +196,11 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--memory", metavar="SIZE", help="of one submission (default: 2GiB)")
         add("--jobs", metavar="N", help="notebooks at once (default: by cores and memory)")
         add("--trusted", action="store_true", help="without confinement: for code that you trust")
+    if command == "guesses":
+        add("folder", metavar="FOLDER", help="holds the progress.json of each learner")
+        add("--card", metavar="CARD", help="one card, such as 03.stride (default: all)")
+        what = "show the answer of the card, and which guesses are right"
+        add("--reveal", action="store_true", help=what)
     if command == "slides":
         add("lesson", metavar="LESSON", help="such as 03, an appendix, or a notebook of yours")
         add("-o", "--output", metavar="FILE", help="where to write them (default: LESSON.html)")

@@ -438,6 +438,26 @@ def _line() -> Iterator[Callable[[int, int, Sequence[Submission]], None]]:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def guesses(options: Options) -> int:
+    """Count the guesses of a class at the cards of the lessons, from its progress files."""
+    from memlab.classroom import guesses as room
+    from memlab.lesson import class_files
+    from memlab.lesson.card_question import topics
+
+    if options.reveal and options.card is None:
+        raise InputError("the answer of a card may take seconds to compute; name the card, such as "
+                         "--card 03.stride --reveal.")  # fmt: skip
+    questions = topics()
+    if options.card is not None:
+        known("card", options.card, questions)
+    files = class_files.read(options.folder)
+    for sentence in files.broken:
+        _say(sentence)
+    cards = room.of_class(files, questions, options.card, options.reveal)
+    _show(options, room.as_dict(cards, files), room.text(cards, files, questions))
+    return 0
+
+
 # -- writing ------------------------------------------------------------------------------------
 
 
