@@ -85,17 +85,24 @@ def measurable() -> bool:
     return IN_PAGE or _installed("psutil")
 
 
-def room(root: Path = Path("/")) -> Room:
+def room(root: Path = Path("/"), of_a_run: bool = True) -> Room:
     """Bytes that arrays can still take here: the least of the system's free memory, of what the
     control groups of a container or a cluster still allow, and of what the limits of this
     process leave, both beside the code of a run, its threads and their scratch memory: who takes
     more is ended there. In a web page it is what its own memory can still grow by, and what is free
-    in it."""
+    in it.
+
+    Args:
+        root: folder of the system's files.
+        of_a_run: False for what another program of the same control groups can take, its code and
+            its threads included.
+    """
     if IN_PAGE:
         return Room(page_memory().free)
     memory = library("psutil", "asking how much memory is free").virtual_memory()
     system = Room(int(memory.available), "")
-    groups = (Room(left - _beside_pages(), "a control group") for left in _groups(root))
+    beside = _beside_pages() if of_a_run else 0
+    groups = (Room(left - beside, "a control group") for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
     return least._replace(nbytes=max(0, least.nbytes))

@@ -55,6 +55,7 @@ def test_a_container_may_take_less(machine, beside):
         }
     )
     assert free_memory.free_memory(root) == 6 * GB - beside
+    assert free_memory.room(root, of_a_run=False) == (6 * GB, "a control group")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no control groups, nor files so named")
