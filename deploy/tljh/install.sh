@@ -32,11 +32,11 @@ umask 022 # what learners read, and nobody else writes to
 "$PYTHON" -m pip install --upgrade "${WHEEL}[lab,lessons]" nbgitpuller
 "$PYTHON" "$HERE/../compile_kernels.py" "$TLJH/memlab/kernels"
 
-install -D -m 644 "$HERE/jupyterhub_config.d/memlab.py" "$TLJH/config/jupyterhub_config.d/memlab.py"
+install -D -m 644 "$HERE/jupyterhub_config.d/memlab_hub.py" "$TLJH/config/jupyterhub_config.d/memlab_hub.py"
 install -D -m 644 "$HERE/../jupyter_server_config.d/memlab.json" \
     "$TLJH/user/etc/jupyter/jupyter_server_config.d/memlab.json"
 if [[ $TLJH != /opt/tljh ]]; then
-    sed -i "s|/opt/tljh|$TLJH|" "$TLJH/config/jupyterhub_config.d/memlab.py"
+    sed -i "s|/opt/tljh|$TLJH|" "$TLJH/config/jupyterhub_config.d/memlab_hub.py"
 fi
 
 "$TLJH_CONFIG" set limits.memory "$MEMORY"

@@ -69,7 +69,7 @@ class LimitedSpawner(SimpleLocalProcessSpawner):
 def configuration(home: Path, ports: tuple[int, int, int], environment: dict[str, str]) -> str:
     """Text of the file that configures the hub; what The Littlest JupyterHub is given is in it."""
     port, hub_port, api_port = ports
-    snippet = DEPLOY / "tljh" / "jupyterhub_config.d" / "memlab.py"
+    snippet = DEPLOY / "tljh" / "jupyterhub_config.d" / "memlab_hub.py"
     return CONFIG.format(
         snippet=str(snippet), port=port, hub_port=hub_port, api_port=api_port, home=str(home),
         proxy=proxy(), limit=GIB, environment=environment,

@@ -33,7 +33,7 @@ HUB, REPOSITORY = "https://hub.example.org/class/", "https://git.example.org/me/
 def snippet() -> Config:
     """What The Littlest JupyterHub reads, over settings that it has already."""
     folder = DEPLOY / "tljh" / "jupyterhub_config.d"
-    config = PyFileConfigLoader("memlab.py", path=str(folder)).load_config()
+    config = PyFileConfigLoader("memlab_hub.py", path=str(folder)).load_config()
     assert isinstance(config, Config)
     return config
 
@@ -191,7 +191,7 @@ def test_the_script_installs_compiles_configures_and_reloads(littlest: Path) -> 
         "tljh-config set services.cull.timeout 3600",
         "tljh-config reload",
     ]
-    config = (littlest / "config/jupyterhub_config.d/memlab.py").read_text()
+    config = (littlest / "config/jupyterhub_config.d/memlab_hub.py").read_text()
     assert f'"{shared_cache.VARIABLE}": "{kernels}"' in config
     server = littlest / "user/etc/jupyter/jupyter_server_config.d/memlab.json"
     assert json.loads(server.read_text())
