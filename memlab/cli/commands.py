@@ -398,10 +398,9 @@ def grade(options: Options) -> int:
     table = tables.rows(handed, batch.graded, options.trusted)
     written = files.write(target, handed, batch, table, people)
     facts = report.facts(handed, batch, table, report.missing(handed, people))
-    facts |= {"at_once": jobs, "why_so_many": why}
-    said = report.text(facts, options.trusted)
+    facts |= {"at_once": jobs, "why_so_many": why, "confinement": confinement.said}
     facts |= {"schema": "memlab.grade/1", "files": [*map(str, written)], "trusted": options.trusted}
-    _show(options, facts, "\n".join([said, "", f"Written: {', '.join(facts['files'])}"]))
+    _show(options, facts, report.text(facts))
     return 1 if any(one.lost for one in batch.graded) else 0
 
 

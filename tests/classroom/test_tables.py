@@ -261,14 +261,16 @@ def test_the_report_says_who_passed_what_looped_and_what_to_look_at(tmp_path):
     handed, batch = graded(write(tmp_path, files))
     table = tables.rows(handed, batch.graded, trusted=True)
     facts = report.facts(handed, batch, table, [])
-    text = report.text(facts | {"at_once": 2, "why_so_many": "one for each core"}, True)
+    more = {"at_once": 2, "why_so_many": "one for each core", "files": ["a.csv", "b.csv"]}
+    text = report.text({**facts, **more, "confinement": confinement(trusted=True).said})
     assert (
         f"{EXERCISE}     1 of 5 passed  1 failed, 1 review, 1 nothing handed in, 1 looped" in text
     )
     assert f"Looped: ed in {EXERCISE}." in text
     assert f"Look at cy, {CARD}: progress.json could not be read." in text
     assert "ed, 02_network: A cell looped." in text
-    assert "without confinement" in text
+    assert "Submissions are not confined" in text
+    assert text.endswith("Written: a.csv, b.csv")
     assert "2 at once (one for each core); the largest submission held 5.0 MB" in text
 
 
