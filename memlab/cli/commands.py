@@ -335,7 +335,7 @@ def slides(options: Options) -> int:
 
 
 def progress(options: Options) -> int:
-    """Show which cards and exercises of the lessons you have done. This is not a mark."""
+    """Show which cards and exercises of the lessons you have done. A guess is never a mark."""
     from memlab import strings
     from memlab.cli.lessons import progress_file
     from memlab.lesson import progress as record
