@@ -117,7 +117,7 @@ def test_a_process_that_ends_leaves_nothing(confinement):
     with confinement.worker(LIMITS) as worker:
         assert worker.group is None or worker.group.memory.exists()
     if folders is not None:
-        assert not [*folders.memory.glob("memlab-*")]
+        assert not [*folders.memory.glob(f"memlab-{os.getpid()}-*")]
 
 
 def test_the_copy_has_all_that_is_needed_and_no_answer(tmp_path):
