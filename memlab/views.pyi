@@ -4,6 +4,8 @@ from .course.cards import PredictionCard as PredictionCard
 from .course.cards import prediction_card as prediction_card
 from .course.case import OneCase as OneCase
 from .course.case import case as case
+from .course.class_guesses import GuessesOfClass as GuessesOfClass
+from .course.class_guesses import class_guesses as class_guesses
 from .course.exercises import ExerciseCard as ExerciseCard
 from .course.exercises import exercise_card as exercise_card
 from .pictures.addresses.view import AddressMap as AddressMap

@@ -15,7 +15,7 @@ from web.carried import CARRIED, folder
 from web.pyodide import ROOT
 
 LEFT_OUT = {
-    "memlab": ("bench/", "cli/", "course/lecture/", "course/hero/", "jupyter/"),
+    "memlab": ("bench/", "classroom/", "cli/", "course/lecture/", "course/hero/", "jupyter/"),
     "traitlets": ("config/", "log.py"),
     "memlab/lessons/data": ("accuracy", "cost.json", "offload.json"),
 }

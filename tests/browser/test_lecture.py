@@ -184,6 +184,68 @@ def test_a_vote_is_counted_drawn_and_kept(lecture):
     assert press(tab, "Shift+0") == "1.0"
 
 
+PASTE = """text => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    const how = { clipboardData: data, bubbles: true, cancelable: true };
+    document.activeElement.dispatchEvent(new ClipboardEvent("paste", how));
+}"""
+ROOM = "9 times\n9, 3; 27\nx3 3\n8.9\n2,5\n1,1,.5\nno idea\n200"
+COUNTED = "guesses=9,9,3,27,3,3,8.9,2.5,1,1,0.5,200"
+
+
+def columns(tab):
+    """The number above each column, and its height."""
+    return tab.evaluate("""() => [...document.querySelectorAll("[data-guesses]")].map(text => [
+        Number(text.textContent),
+        Number(document.querySelector(`[data-column="${text.dataset.guesses}"]`)
+            .getAttribute("height"))])""")
+
+
+def test_numbers_of_the_room_become_columns_and_a_key_shows_the_truth(lecture):
+    tab = lecture("4.2")
+    tab.evaluate(PASTE, ROOM)
+    assert state(tab) == f"4.2&{COUNTED}&sheet=room"
+    numbers, heights = zip(*columns(tab), strict=True)
+    assert numbers == (1, 2, 4, 3, 0, 1, 0, 1)
+    assert heights == tuple(round(368 * n / 4) for n in numbers)
+    assert "12 guesses." in texts(tab)
+    assert "9 ×" not in texts(tab)
+    assert press(tab, "PageDown") == f"4.2&{COUNTED}&sheet=room&told"
+    assert {"9 ×", "3 of 12 are right: 9 ×."} <= set(texts(tab))
+    truth = tab.locator(".truth").bounding_box()
+    column = tab.locator('[data-column="3"]').bounding_box()
+    assert column["x"] < truth["x"] < column["x"] + column["width"]
+    tab.reload()
+    assert state(tab) == f"4.2&{COUNTED}&sheet=room&told"
+    assert press(tab, "PageUp") == f"4.2&{COUNTED}&sheet=room"
+    assert press(tab, "PageUp") == f"4.2&{COUNTED}"
+    assert press(tab, "Shift+0") == "1.0"
+
+
+def test_numbers_are_typed_where_nothing_can_be_pasted(lecture):
+    tab = lecture()
+    assert press(tab, "g") == "1.0&sheet=room"
+    assert "Paste the numbers that the room guessed." in texts(tab)
+    assert press(tab, "PageDown") == "1.0"
+    press(tab, "g")
+    tab.locator("#pasted").click()
+    tab.keyboard.type("9 3 b")
+    assert press(tab, "Enter") == "1.0&guesses=9,3&sheet=room"
+    assert tab.locator("#pasted").input_value() == ""
+    assert press(tab, "PageDown") == "1.0&guesses=9,3&sheet=room&told"
+    assert press(tab, "PageDown") == "1.0&guesses=9,3&told"
+
+
+def test_counts_are_pasted_while_voting(lecture):
+    tab = lecture()
+    press(tab, "v")
+    tab.evaluate(PASTE, "12 30 45")
+    assert state(tab) == "1.0"
+    tab.evaluate(PASTE, "12\t30\t45\t7")
+    assert state(tab) == "1.0&votes=12,30,45,7"
+
+
 def test_the_real_run_is_marked_as_recorded(lecture):
     tab = lecture("10.1")
     assert press(tab, "r") == "10.1&sheet=run"
@@ -361,6 +423,7 @@ def test_texts_are_large_apart_and_on_the_page(lecture, extra):
     tab = lecture("1.0")
     places = [*every_step(), *(f"1.0&{one}" for one in BENCH), "1.0&sheet=run"]
     places += [f"1.0&{one}&pin=place-0" for one in BENCH] + ["5.0&pin=place-0"]
+    places += ["1.0&sheet=room", f"1.0&{COUNTED}&sheet=room&told"]
     for place in places:
         tab.evaluate(GO, place + extra)
         found = tab.evaluate(TEXTS)
@@ -421,7 +484,9 @@ def test_it_prints_a_page_for_each_scene_with_its_last_step(lecture, start):
     assert "Row 1" not in words
 
 
-@pytest.mark.parametrize("where", ["1.0", "5.0", "10.3&text&notes", "1.0&sheet=bench"])
+@pytest.mark.parametrize(
+    "where", ["1.0", "5.0", "10.3&text&notes", "1.0&sheet=bench", "1.0&sheet=room"]
+)
 def test_no_accessibility_finding(lecture, findings, where):
     tab = lecture(where)
     if where == "1.0":

@@ -126,6 +126,7 @@ BAD = {
     "plan -- resnet50 --batch=3": "--batch=3 stands after --",
     "doctor --fast": "'--fast'",
     "progress 02": "'02'",
+    "guesses ~nobody": "'~nobody' is no folder; give one that holds the progress.json",
 }
 
 
@@ -161,7 +162,7 @@ CHEAP = {
     "plan": "linear1 --recompute every", "run": "linear1 --batch 1", "compare": "linear1",
     "fit": "linear1 --memory 1MB", "diff": "a.json b.json", "bench": "machine",
     "lecture": "k2 --no-run", "claims": "A4", "path": "mnist_cnn", "explain": "math:sqrt",
-    "slides": "leak",
+    "slides": "leak", "guesses": ".", "release": "00", "grade": "no-such --csv m.csv",
 }  # fmt: skip
 
 
@@ -185,7 +186,18 @@ def test_a_value_of_what_takes_none_is_refused(run, command, option, value):
 
 
 @pytest.mark.parametrize(
-    "words", ["plan", "run", "fit --memory 1MB", "compare", "diff x", "claims", "bench", "lecture"]
+    "words",
+    [
+        "plan",
+        "run",
+        "fit --memory 1MB",
+        "compare",
+        "diff x",
+        "claims",
+        "bench",
+        "lecture",
+        "guesses",
+    ],
 )
 def test_an_argument_of_nothing_is_refused(run, words):
     code, out, err = run(*words.split(), "")

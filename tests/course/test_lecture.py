@@ -93,6 +93,15 @@ def forget():
     facts.layer.cache_clear()
 
 
+def test_the_truth_stands_between_the_edges_of_its_column():
+    """At the place of its logarithm: 9 is nearer to 10 than 7 is."""
+    wide = 100
+    at = {times: written._x_of_factor(times, wide) for times in (5, 7, 9, 49)}
+    assert at[5] == facts.LEFT + 3 * wide
+    assert at[5] < at[7] < at[9] < facts.LEFT + 4 * wide
+    assert facts.LEFT + 5 * wide < at[49] < facts.LEFT + 6 * wide
+
+
 def test_another_layer_changes_every_figure(monkeypatch):
     """No figure stands in a text: with a layer of AlexNet nothing is left of VGG-16."""
     old = unescape(page(RECORDED))
@@ -144,7 +153,7 @@ SHEETS = {
     for scene in scenes(RECORDED)
     for step, slide in enumerate(scene.slides)
 }
-SHEETS |= {"run": written._run(RECORDED), "no run": written._run(None)}
+SHEETS |= {"run": written._run(RECORDED), "no run": written._run(None), "room": written._room()}
 PAGE = Box(64, 0, 1216, 708)
 
 

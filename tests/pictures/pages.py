@@ -502,6 +502,44 @@ for _name, _guess in GUESSES.items():
     case("prediction_card", _name)(_revealed(_name, _guess))
 
 
+# -- the guesses of a class -----------------------------------------------------------------------
+
+SPREAD = "6.4 MB\n" * 9 + "64 MB\n" * 5 + "205 kB\n411 MB\n1.6 GB\n12 MB\n25 MB"
+VOTED = "A: 11, B: 19, C: 6, D: 2"
+
+
+@case("class_guesses", "by default")
+def _() -> Any:
+    return views.class_guesses()
+
+
+@case("class_guesses", "hidden, before and after")
+def _() -> Any:
+    return views.class_guesses("03.stride", given="9 9 9 2.25 2.25 4.5 1", later="2.25 2.25 9")
+
+
+@case("class_guesses", "a factor, before and after")
+def _() -> Any:
+    return views.class_guesses(
+        "03.stride", given="9 9 9 2.3 2.3 4.5 1", later="2.25 2.3 9", revealed=True
+    )
+
+
+@case("class_guesses", "amounts")
+def _() -> Any:
+    return views.class_guesses("02.output", given=SPREAD, revealed=True)
+
+
+@case("class_guesses", "an option")
+def _() -> Any:
+    return views.class_guesses("03.kernels", given=VOTED, revealed=True)
+
+
+@case("class_guesses", "long options, not all read")
+def _() -> Any:
+    return views.class_guesses("11.overwrites", given="A 3\nb\nC\nno idea", later="A 2, B 1")
+
+
 # -- the address map ------------------------------------------------------------------------------
 
 

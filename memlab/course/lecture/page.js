@@ -8,8 +8,9 @@ const SCENES = all(".scene");
 const say = (key, values = {}) => DATA.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 const START = { scene: 1, step: 0, votes: [0, 0, 0, 0], sheet: "", k: 3, stride: 1, pad: "same",
-  batch: DATA.batches.at(-1), copies: null, pin: "", dark: false, short: false, text: false,
+  batch: DATA.batches.at(-1), copies: null, pin: "", guesses: [], told: false, dark: false, short: false, text: false,
   notes: false };
+const FLAGS = ["told", "dark", "short", "text", "notes"];
 let state = { ...START };
 let voting = false, letter = 0, digits = "", timer = null, waiting = null;
 
@@ -18,9 +19,10 @@ let voting = false, letter = 0, digits = "", timer = null, waiting = null;
 function write() {
   const parts = [`${state.scene}.${state.step}`];
   if (state.votes.some(Boolean)) parts.push(`votes=${state.votes}`);
+  if (state.guesses.length) parts.push(`guesses=${state.guesses}`);
   for (const key of ["sheet", "k", "stride", "pad", "batch", "copies", "pin"])
     if (state[key] !== START[key]) parts.push(`${key}=${state[key]}`);
-  for (const key of ["dark", "short", "text", "notes"]) if (state[key]) parts.push(key);
+  for (const key of FLAGS) if (state[key]) parts.push(key);
   const hash = `#${parts.join("&")}`;
   try { if (location.hash !== hash) history.replaceState(null, "", hash); } catch { /* too often */ }
 }
@@ -34,13 +36,14 @@ function read() {
   state.scene = SCENES[scene - 1] ? scene : 1;
   state.step = step > 0 && step < info().steps ? step : 0;
   (given.votes ?? "").split(",").slice(0, 4).forEach((n, i) => { state.votes[i] = count(n); });
-  state.sheet = one("sheet", ["bench", "run"]);
+  state.sheet = one("sheet", ["bench", "run", "room"]);
   state.k = one("k", DATA.kernels, Number(given.k));
   state.stride = one("stride", [1, 2], Number(given.stride));
   state.pad = one("pad", ["same", "none"]);
   state.batch = one("batch", DATA.batches, Number(given.batch));
   if (given.copies) state.copies = Math.min(count(given.copies), state.k ** 2);
-  for (const key of ["dark", "short", "text", "notes"]) state[key] = key in given;
+  state.guesses = numbers((given.guesses ?? "").replaceAll(",", " "));
+  for (const key of FLAGS) state[key] = key in given;
 }
 
 const count = (text) => Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 9999);
@@ -62,6 +65,7 @@ function draw(forward = false) {
   if (!pinnable() || !/^(pixel|place)$/.test(kind) || !(n < room ** 2)) state.pin = "";
   fill(section);
   votes();
+  guesses();
   panels();
   write();
 }
@@ -74,7 +78,7 @@ function fill(section) {
   const written = say("written", { n: shown, count: bench().count });
   const [pinned, pinned2] = told(), { n } = pinnedCells();
   const texts = { ...bench(), ...priced(), written, "bench-keys": DATA.words.keys, pinned, pinned2,
-    count: `${n} ×`, voting: voting ? ballots() : "" };
+    count: `${n} ×`, room: counted(), voting: voting ? ballots() : "" };
   for (const text of all("[data-says]", section)) text.textContent = texts[text.dataset.says] ?? "";
   Object.assign($("written"), { max: state.k ** 2, value: shown, disabled: !bench().count });
   section.classList.toggle("pinned", Boolean(state.pin));
@@ -137,7 +141,8 @@ function votes() {
 }
 
 function panels() {
-  const twin = { bench: `${bench().twin} ${priced().twin ?? ""}`, run: DATA.run }[state.sheet];
+  const twin = { bench: `${bench().twin} ${priced().twin ?? ""}`, run: DATA.run,
+    room: [counted(), ...columns()].join(" ") }[state.sheet];
   const text = twin ?? info().twins[state.step];
   $("text").textContent = text;
   $("text").hidden = !state.text;
@@ -170,6 +175,76 @@ function steer(kind, code) {
   const inside = (value) => Math.min(Math.max(value, 0), size - 1);
   state.pin = `${kind}-${inside(Math.floor(n / size) + y) * size + inside(n % size + x)}`;
   draw();
+}
+
+// -- the numbers of the room ----------------------------------------------------------------------
+
+const ROOM = DATA.room, MOST = 400;
+
+// The numbers in a text: one on a line, or with spaces, semicolons or commas between them.
+function numbers(text) {
+  const parts = text.split(/[\s;|]+|,(?=\s)/).flatMap((part) =>
+    part.split(",").length > 2 ? part.split(",") : [part.replace(",", ".")]);
+  const found = parts.map((part) => /^[x×]?(\d+(?:\.\d+)?|\.\d+)[x×.]?$/i.exec(part)?.[1]);
+  return found.filter(Boolean).slice(0, MOST).map((digits) => Number(Number(digits).toPrecision(4)));
+}
+
+const column = (value) => ROOM.edges.filter((edge) => edge <= value).length;
+const tally = () => [...ROOM.edges, 0].map((_, at) => state.guesses.filter((n) => column(n) === at).length);
+
+// How many guessed, and once the truth is shown how many were right.
+function counted() {
+  const n = state.guesses.length;
+  if (!n) return say("empty");
+  const right = state.guesses.filter((value) => Math.abs(value - ROOM.truth) <= ROOM.near).length;
+  return state.told ? say("told", { n, right, truth: ROOM.truth }) : say(n === 1 ? "number" : "numbers", { n });
+}
+
+function columns() {
+  if (!state.guesses.length) return [];
+  const { edges } = ROOM;
+  return tally().map((n, at) => {
+    const low = edges[at - 1], high = edges[at];
+    return say(at === 0 ? "under" : at === edges.length ? "over" : "between", { low, high, n });
+  });
+}
+
+function guesses() {
+  const counts = tally(), most = Math.max(...counts, 1);
+  counts.forEach((n, at) => {
+    const high = Math.round(ROOM.high * n / most), top = ROOM.floor - high;
+    for (const bar of all(`[data-column="${at}"]`)) { bar.setAttribute("y", top); bar.setAttribute("height", high); }
+    for (const text of all(`[data-guesses="${at}"]`)) {
+      text.setAttribute("y", top - 12);
+      text.textContent = n || "";
+    }
+  });
+  $("room").classList.toggle("told", state.told);
+}
+
+// A text that was pasted: while voting the votes for A to D, else the numbers of the room.
+function paste(text) {
+  const found = numbers(text);
+  $("pasted").blur();
+  if (voting && found.length === state.votes.length) state.votes = found.map(count);
+  else if (!voting && found.length) {
+    state.guesses = found;
+    if (state.sheet !== "room") sheet("room");
+  }
+  draw();
+}
+
+function room() {
+  voting = false;
+  sheet(state.sheet === "room" ? "" : "room");
+}
+
+// The key for the next slide first shows the truth, the one for the slide before hides it again.
+function tell(told) {
+  if (state.sheet !== "room" || !state.guesses.length || state.told === told) return false;
+  state.told = told;
+  draw();
+  return true;
 }
 
 // -- moving through the scenes ------------------------------------------------------------------
@@ -258,8 +333,8 @@ function ballot() {
 
 function restart({ shiftKey }) {
   hold();
-  const votes = shiftKey ? [...START.votes] : state.votes;
-  Object.assign(state, { scene: 1, step: 0, sheet: "", pin: "", votes });
+  const { votes, guesses } = shiftKey ? { ...START, votes: [...START.votes] } : state;
+  Object.assign(state, { scene: 1, step: 0, sheet: "", pin: "", votes, guesses, told: false });
   draw();
 }
 
@@ -274,7 +349,11 @@ function escape() {
 
 const show = (key) => { state[key] = !state[key]; draw(); };
 const toggle = (id) => { $(id).hidden = !$(id).hidden; };
-const onward = (go) => () => { voting = false; if (state.sheet) sheet(""); else go(); };
+const onward = (go) => () => {
+  voting = false;
+  if (tell(go === next)) return;
+  if (state.sheet) sheet(""); else go();
+};
 const other = (key, [one, two]) => () =>
   sheet("bench", { [key]: state.sheet === "bench" && state[key] === two ? one : two });
 
@@ -284,7 +363,7 @@ const KEYS = {
   ...Object.fromEntries(DATA.kernels.map((k) => [`Digit${k}`, () => sheet("bench", { k })])),
   KeyS: other("stride", [1, 2]), KeyP: other("pad", ["same", "none"]),
   ArrowUp: () => batch(1), ArrowDown: () => batch(-1),
-  KeyR: () => sheet(state.sheet === "run" ? "" : "run"), KeyV: ballot,
+  KeyR: () => sheet(state.sheet === "run" ? "" : "run"), KeyV: ballot, KeyG: room,
   KeyB: () => toggle("blank"), Period: () => toggle("blank"), Slash: () => toggle("help"),
   KeyF: () => document.fullscreenElement
     ? document.exitFullscreen() : document.documentElement.requestFullscreen(),
@@ -292,8 +371,17 @@ const KEYS = {
   KeyM: () => show("short"), Digit0: restart, Escape: escape,
 };
 
+// The field for numbers keeps its keys; Enter counts what was typed, and so does Escape.
+function typed(event) {
+  if (!/^(Numpad)?Enter$/.test(event.code)) return event.code !== "Escape";
+  event.preventDefault();
+  $("pasted").blur();
+  return true;
+}
+
 // A slider keeps its arrows, and so does a picture that has the focus.
 function own(event) {
+  if (document.activeElement === $("pasted")) return typed(event);
   const active = document.activeElement, kind = active?.dataset?.cursor;
   if (!(event.code in ARROWS)) return false;
   if (kind) steer(kind, event.code);
@@ -310,6 +398,11 @@ addEventListener("keydown", (event) => {
   act(event);
 });
 addEventListener("click", click);
+addEventListener("paste", (event) => {
+  event.preventDefault();
+  paste(event.clipboardData.getData("text"));
+});
+$("pasted").addEventListener("change", ({ target }) => { paste(target.value); target.value = ""; });
 $("written").addEventListener("input", ({ target }) => {
   state.copies = Number(target.value) === state.k ** 2 ? null : Number(target.value);
   draw();

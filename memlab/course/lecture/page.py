@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from html import escape
+from math import log
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -20,6 +21,7 @@ from memlab.course.lecture.slides import (
     INPUT,
     LEFT,
     MATRIX,
+    MOTTO,
     RIGHT,
     TIMES,
     WIDE,
@@ -28,6 +30,7 @@ from memlab.course.lecture.slides import (
     RecordedCopy,
     text_of,
 )
+from memlab.lesson.misconceptions import NEAR
 from memlab.pictures.draw import theme
 from memlab.pictures.draw.svg import Box
 from memlab.pictures.shifted_copies.cells import PITCH, STYLE, CopiedCells, Matrix
@@ -44,7 +47,7 @@ from memlab.pictures.shifted_copies.small_picture import (
 SHORT = ("question", "fold", "copies", "stride", "size", "need")
 """The scenes of the short form."""
 HELP = (
-    "next", "back", "kernel", "stride", "padding", "batch", "run", "vote", "count", "pin",
+    "next", "back", "kernel", "stride", "padding", "batch", "run", "vote", "count", "room", "pin",
     "escape", "blank", "full", "text", "notes", "light", "short", "restart",
 )  # fmt: skip
 """Keys, in the order of their list."""
@@ -60,6 +63,7 @@ def html(recorded: RecordedCopy | None = None) -> str:
     ]
     sections.append(_sheet("bench", _bench(), _targets(BENCH, HEAD, SMALL)))
     sections.append(_sheet("run", _run(recorded)))
+    sections.append(_sheet("room", _room()))
     definitions, body = _shared("".join(sections))
     return Template(_file("page.html")).substitute(
         language=strings.language(),
@@ -110,9 +114,10 @@ def _sheet(key: str, slide: LectureSlide, targets: str = "") -> str:
 def _svg(slide: LectureSlide, name: str, kind: str, ticks: str, targets: str) -> str:
     """Return a slide as SVG, with the ticks that show the position in the lecture and the areas
     that take clicks."""
+    acts = bool(targets) or any("<foreignObject" in part for part in slide.parts)
     return (
         f'<svg class="memlab-svg {kind}" viewBox="0 0 {WIDE} {HIGH}" '
-        f'role="{"group" if targets else "img"}" aria-label="{escape(name)}">'
+        f'role="{"group" if acts else "img"}" aria-label="{escape(name)}">'
         f"{''.join(slide.parts)}{ticks}{targets}</svg>"
     )
 
@@ -233,6 +238,49 @@ def _run(run: RecordedCopy | None) -> LectureSlide:
     return slide
 
 
+EDGES = (1, 2, 5, 10, 20, 50, 100)
+"""Factors at which the columns of the room's numbers meet; the outer columns are open."""
+FLOOR, CEILING = 600, 232
+"""The lower ends of these columns, and the upper end of the longest one."""
+
+
+def _room() -> LectureSlide:
+    """Return the sheet of the numbers that the room guessed: a column for each range of factors,
+    which the browser fills in, and the line of the truth, which the key for the next slide
+    shows."""
+    slide, wide = LectureSlide(), (RIGHT - LEFT) / (len(EDGES) + 1)
+    slide.title("room.title", layer=slides.LAYER)
+    slide.says("room", LEFT, 116, "s34")
+    slide.parts.append(
+        f'<foreignObject x="{RIGHT - 400}" y="84" width="400" height="48"><textarea id="pasted" '
+        f'rows="1" placeholder="{escape(text_of("room.paste"))}" '
+        f'aria-label="{escape(text_of("room.paste"))}"></textarea></foreignObject>'
+    )
+    for at in range(len(EDGES) + 1):
+        x = LEFT + at * wide
+        slide.add("rect", x=f"{x + 6:g}", y=FLOOR, width=f"{wide - 12:g}", height=0,
+                  class_="guesses", data_column=at)  # fmt: skip
+        slide.add("text", "", x=f"{x + wide / 2:g}", y=FLOOR - 12, class_="s32 b",
+                  text_anchor="middle", data_guesses=at)  # fmt: skip
+    slide.path(f"M{LEFT} {FLOOR}H{RIGHT}", class_="rule")
+    for at, edge in enumerate(EDGES, 1):
+        slide.path(f"M{LEFT + at * wide:g} {FLOOR}v10", class_="rule")
+        slide.text(LEFT + at * wide, FLOOR + 42, f"{edge} ×", 30, "middle")
+    slide.write(LEFT, MOTTO, "room.axis", 28, dim=True)
+    with slide.group(class_="told-only"):
+        x, times = _x_of_factor(slides.kernel() ** 2, wide), f"{slides.kernel() ** 2} ×"
+        slide.path(f"M{x:g} {CEILING - 46}V{FLOOR}", class_="truth")
+        slide.text(x, CEILING - 60, times, 44, "middle", bold=True)
+    return slide
+
+
+def _x_of_factor(times: int, wide: float) -> float:
+    """Return the x of a factor in its column, whose ends are as far apart as their logarithms."""
+    at = sum(edge <= times for edge in EDGES)
+    low, high = EDGES[at - 1 : at + 1]
+    return LEFT + wide * (at + log(times / low) / log(high / low))
+
+
 # -- what the browser fills in --------------------------------------------------------------------
 
 
@@ -267,6 +315,13 @@ def _data(all_scenes: list[LectureScene], recorded: RecordedCopy | None) -> dict
         "answers": ANSWERS,
         "bench": {small.key: _texts(small) for small in every()},
         "fields": [FIELD, BENCH],
+        "room": {
+            "edges": EDGES,
+            "floor": FLOOR,
+            "high": FLOOR - CEILING,
+            "truth": slides.kernel() ** 2,
+            "near": float(NEAR * (slides.kernel() ** 2 - 1)),
+        },
         "words": _words(),
     }
 
@@ -275,8 +330,9 @@ def _words() -> dict[str, str]:
     """Return the templates that the browser fills in, with fields such as {n} and {answer}."""
     keys = (
         "page_text.votes", "page_text.vote", "page_text.mark", "page_text.far",
-        "page_text.voting", "page_text.counting", "bench.written", "bench.keys", "bench.pixel",
-        "bench.pixel_one", "bench.place", "bench.column", "bench.zeros",
+        "page_text.voting", "page_text.counting", "room.empty", "room.numbers", "room.number",
+        "room.told", "room.under", "room.between", "room.over", "bench.written", "bench.keys",
+        "bench.pixel", "bench.pixel_one", "bench.place", "bench.column", "bench.zeros",
     )  # fmt: skip
     return {key.partition(".")[2]: text_of(key) for key in keys}
 
