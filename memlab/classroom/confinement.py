@@ -319,8 +319,8 @@ def _complaint(confinement: Confinement) -> str:
 def _cannot(why: str) -> InputError:
     return InputError(
         f"Submissions cannot be confined: {why}; install bubblewrap 0.8 or newer (apt-get install "
-        f"bubblewrap), or confine all of them together in a container ({RECIPE}), or give --trusted if you "
-        "trust each of them."
+        f"bubblewrap), or confine all of them together in a container ({RECIPE}), or give "
+        "--trusted if you trust each of them."
     )
 
 
