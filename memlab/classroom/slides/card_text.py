@@ -11,9 +11,9 @@ from html import escape
 
 from memlab import strings
 
-ASKS = re.compile(r"\blesson\.(?:predict|recall|change|exercise)\(|\.show\(\)")
+ASKS = re.compile(r"\blesson\.(?:predict|recall|change|exercise)\(")
 """Code of a cell that asks something."""
-ANSWERS = re.compile(r"\.(?:reveal|guess|skip)\(")
+ANSWERS = re.compile(r"\.(?:reveal|guess)\(")
 """Code of a cell that answers a card."""
 TOLD = re.compile(r"\.(?:guess|skip|retry|revise|reveal|hint|check|solution)\(")
 """Code in the text of a card, which tells how to answer it."""

@@ -30,7 +30,8 @@ SVG, HTML, PLAIN = "image/svg+xml", "text/html", "text/plain"
 PICTURES = (SVG, "image/png", "image/jpeg")
 CHECKS = re.compile(r"\.check\(")
 HEADING = re.compile(r"#+ +(?P<text>.*)")
-LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)")
+ITEM = re.compile(r"(?:[-*]|\d+\.) ")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)[^)]*\)")
 """A link to another file of the lessons, which is not beside the slides."""
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 NOTE = re.compile(r"Run this cell: what it shows depends on your machine\.")
@@ -38,10 +39,10 @@ NOTE = re.compile(r"Run this cell: what it shows depends on your machine\.")
 
 @dataclass(frozen=True)
 class Slide:
-    """One slide. ``kind`` is its look; ``lead`` is Markdown above the rest;
-    ``code``, ``card``, ``html``, ``picture`` and ``printed`` are what it shows, and ``words``
-    what its picture says. ``caption`` is the code of a card, and ``goes_on`` is True where the
-    heading stood on the slide before."""
+    """One slide. ``kind`` is its look; ``lead`` is Markdown above the rest; ``code``, ``card``,
+    ``html``, ``picture`` and ``printed`` are what it shows, and ``words`` what its picture says.
+    ``caption`` is the code of a card, and ``goes_on`` is True where the heading stood on the slide
+    before."""
 
     heading: str
     kind: str = "text"
@@ -82,7 +83,7 @@ def _leads(slide: Slide, following: Slide) -> bool:
     if not slide.lead or following.kind == "text":
         return not slide.lead
     short = _height(slide.lead) <= SHORT
-    return short and _height(slide.lead) + height(following) <= LINES - (not slide.goes_on)
+    return short and _height(slide.lead) + height(following) <= LINES + slide.goes_on
 
 
 def height(slide: Slide) -> float:
@@ -110,32 +111,43 @@ def _of_cell(cell: Cell, heading: str) -> Iterator[Slide]:
 
 
 def _of_text(source: str, heading: str) -> Iterator[Slide]:
-    text = LINK.sub(r"\1", FOLDED.sub("", source))
-    for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE):
-        blocks, kind = list(_blocks(part)), "text"
-        if blocks and (found := HEADING.fullmatch(blocks[0])):
-            kind = "title" if blocks.pop(0).startswith("# ") else kind
-            heading = found["text"]
-            yield Slide(heading, kind, lead=blocks.pop(0) if kind == "title" and blocks else "")
-        yield from _filled(blocks, heading)
+    blocks: list[str] = []
+    kind = "text"
+    for block in _blocks(LINK.sub(r"\1", FOLDED.sub("", source))):
+        if found := HEADING.fullmatch(block):
+            yield from _filled(blocks, heading, kind)
+            heading, blocks = found["text"], []
+            kind = "title" if block.startswith("# ") else "text"
+            if kind == "text":
+                yield Slide(heading)
+        else:
+            blocks.append(block)
+    yield from _filled(blocks, heading, kind)
 
 
 def _blocks(text: str) -> Iterator[str]:
     """Yield headings, paragraphs, tables, blocks of code and single items of lists."""
-    for part in re.split(r"\n\s*\n(?![^`]*```\s*(?:\n|\Z))", text.strip()):
-        heading, _, rest = part.strip().partition("\n")
-        if HEADING.fullmatch(heading):
-            yield heading
-            part = rest
-        if re.match(r"(?:[-*]|\d+\.) ", part):
-            yield from re.split(r"\n(?=(?:[-*]|\d+\.) )", part)
-        elif part.strip():
-            yield part.strip()
+    block: list[str] = []
+    fenced = False
+    for line in [*text.splitlines(), ""]:
+        alone = not fenced and bool(HEADING.fullmatch(line))
+        if block and not fenced and (alone or not line.strip() or ITEM.match(line)):
+            yield "\n".join(block)
+            block = []
+        fenced ^= line.lstrip().startswith("```")
+        if alone:
+            yield line
+        elif line.strip() or fenced:
+            block.append(line)
+    if block:  # code that is not closed
+        yield "\n".join(block)
 
 
-def _filled(blocks: list[str], heading: str) -> Iterator[Slide]:
-    """Yield slides with as many blocks as fit on each."""
+def _filled(blocks: list[str], heading: str, kind: str) -> Iterator[Slide]:
+    """Yield slides with as many blocks as fit on each; that of a title has the first one alone."""
     text = ""
+    if kind == "title":
+        yield Slide(heading, kind, lead=blocks.pop(0) if blocks else "")
     for block in blocks:
         joint = "\n" if _item(block) and _item(text) else "\n\n"
         longer = f"{text}{joint}{block}" if text else block
@@ -149,8 +161,8 @@ def _filled(blocks: list[str], heading: str) -> Iterator[Slide]:
 
 
 def _item(text: str) -> bool:
-    """True if the last line of a text belongs to a list."""
-    return bool(re.match(r"(?:[-*]|\d+\.) ", text.rpartition("\n\n")[2]))
+    """True if a text ends with a list."""
+    return bool(ITEM.match(text.rpartition("\n\n")[2]))
 
 
 def _height(text: str) -> float:
@@ -216,7 +228,7 @@ def _of_output(output: Cell) -> Slide | None:
     if kind := next((kind for kind in PICTURES if kind in data), ""):
         return Slide("", "picture", picture={kind: _joined(data[kind])}, words=words)
     if HTML in data:
-        return Slide("", "text", html=_joined(data[HTML]))
+        return Slide("", "table", html=_joined(data[HTML]))
     printed = _joined(output.get("text", "")) or words
     return Slide("", "code", printed=printed) if printed and not NOTE.match(printed) else None
 

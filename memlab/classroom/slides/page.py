@@ -65,13 +65,17 @@ def page(file: Path, dark: bool = False) -> tuple[str, int]:
     if not slides:
         raise InputError(f"{shorten(str(file))} has no cell to show; give a notebook with some.")
     exporter = exporters.HTMLExporter(
-        extra_template_basedirs=[str(HERE)], template_name="template", exclude_anchor_links=True
+        extra_template_basedirs=[str(HERE)],
+        template_name="template",
+        exclude_anchor_links=True,
+        embed_images=True,
     )
     exporter.register_filter("heading", _heading)
     exporter.register_filter("card", _card)
     resources: dict[str, Any] = {
-        "deck": slides, "title": _title(slides, file), "dark": dark,
-        "language": strings.language(), "style": _text("page.css"), "script": _text("page.js"),
+        "metadata": {"path": str(file.parent)}, "deck": slides, "title": _title(slides, file),
+        "dark": dark, "language": strings.language(), "style": _text("page.css"),
+        "script": _text("page.js"),
     }  # fmt: skip
     written, _ = exporter.from_notebook_node(notebook, resources)
     return written, len(slides)
