@@ -293,6 +293,8 @@ def _tried(copy: Path) -> Confinement:
     if program is None:
         raise _cannot("bubblewrap is not installed")
     drops, folders = os.geteuid() == 0, control_groups.find()
+    if folders is not None:
+        control_groups.clear(folders)
     confinement = Confinement(copy, program, drops, folders)
     possible = _possible(confinement)
     if possible is None and folders is not None:  # a group that nobody can join
