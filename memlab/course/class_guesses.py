@@ -72,11 +72,14 @@ class RoomStudy(Study):
     @property
     def sentences(self) -> list[str]:
         """Sentences on the guesses; the answer is the first of them once it is revealed."""
-        told = [] if self.empty and self.truth is None else self.guesses.told(self.truth)
-        hidden = [_text("hidden" if not self.empty else "empty")] if self.truth is None else []
-        broken = "broken.one" if self.broken == 1 else "broken.many"
-        files = [_text(broken, count=self.broken)] if self.broken else []
-        return [*hidden, *told, *files]
+        told = self.guesses.told(self.truth)
+        if self.truth is None:
+            first = _text("empty") if self.empty else _text("hidden", counted=told[0])
+            told = [first, *told[1:]]
+        if self.broken:
+            key = "broken.one" if self.broken == 1 else "broken.many"
+            told.append(_text(key, count=self.broken))
+        return told
 
     def table(self) -> Table:
         """Return the histogram as a table, for the text."""
@@ -124,6 +127,11 @@ def pasted(given: object) -> str:
     return "\n".join(map(printed, listed("guesses", given, "9", "2.25")))
 
 
+def _one_line(text: str) -> str:
+    """Return guesses as they stand in their field: a column would push the histogram away."""
+    return "; ".join(pasted_guesses.lines(text))
+
+
 def _folder(given: object) -> str:
     if not isinstance(given, str | Path):
         raise InputError(_("{given} is no folder; give its name, such as 'handed-in'.",
@@ -165,11 +173,11 @@ class GuessesOfClass(View[RoomStudy]):
     )  # fmt: skip
     given = TextArea(
         doc="the guesses of the room, as a list or as text with one on a line", default="",
-        check=pasted, linked=False, when=lambda now: not now.folder,
+        check=pasted, show=_one_line, linked=False, when=lambda now: not now.folder,
     )  # fmt: skip
     later = TextArea(
         doc="the answers of the room after a discussion, likewise", default="", check=pasted,
-        linked=False, when=lambda now: bool(now.given) and not now.folder,
+        show=_one_line, linked=False, when=lambda now: bool(now.given) and not now.folder,
     )  # fmt: skip
     folder = TextBox(
         doc="a folder with the ``progress.json`` of each learner, in place of ``given``",
