@@ -46,7 +46,9 @@ full: .venv/test  ## every case and pair of techniques, then for hours what is d
 	@$(RUN) -m tests.cross --of 3 $(addprefix --only ,branches cells tokens)
 	@MEMLAB_EVERY_LESSON=1 $(RUN) -m pytest -q -p no:nbval $(ARGS) tests/browser/test_again.py
 	@MEMLAB_WEB=full $(RUN) tests/run.py web
-	@MEMLAB_PLANTED=1 $(RUN) -m pytest -q -p no:nbval $(ARGS) tests/test_planted.py
+	@MEMLAB_CLASSROOM=full $(RUN) -m pytest -q -s -p no:nbval $(ARGS) tests/classroom
+	@MEMLAB_PLANTED=1 MEMLAB_CLASSROOM=full $(RUN) -m pytest -q -p no:nbval $(ARGS) \
+		tests/test_planted.py tests/test_doctor_planted.py
 	@$(LONG) $(RUN) -m pytest -q -s $(ARGS) tests/lesson/test_mutants.py \
 		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/ledger/test_files_fuzz.py \
 		tests/techniques/test_triples.py

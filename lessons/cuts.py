@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lessons import build, cost
+from lessons.stored import LessonError
 from memlab import atomic_files
 
 PAGE = build.LESSONS.parent / "docs" / "syllabi.md"
@@ -47,7 +48,7 @@ def short_plans(page: str) -> tuple[str, list[str]]:
     """Return what the plan of 25 minutes leaves out, and the cards of the plan of 10 minutes."""
     found = SHORT.search(page.partition("\n## What to cut\n")[2])
     if found is None:
-        raise build.LessonError(f"{page.partition(chr(10))[0]} has no plans of 25 and 10 minutes.")
+        raise LessonError(f"{page.partition(chr(10))[0]} has no plans of 25 and 10 minutes.")
     _, _, plan = found["rest"].partition("\n|")
     return " ".join(found["cut"].split()), list(dict.fromkeys(NAME.findall(plan)))
 

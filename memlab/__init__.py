@@ -7,6 +7,14 @@
 
 import sys
 
+if sys.version_info < (3, 11):  # noqa: UP036  # below, an older one fails without a reason
+    raise (SystemExit if sys.argv[:1] == ["-m"] else ImportError)(
+        "memlab needs Python 3.11 or newer, and {} is {}; install a newer one, then try `make lab "
+        "PYTHON=python3.12`, or `python3.12 -m pip install` with memlab.".format(
+            sys.executable, ".".join(map(str, sys.version_info[:3]))
+        )
+    )
+
 import lazy_loader
 
 from memlab.moved import NAMES, Finder, old_names

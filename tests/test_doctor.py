@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import errno
 import json
 import os
 import sys
 from importlib import import_module, metadata
+from pathlib import Path
 
 import pytest
 
 import memlab
 from memlab import cli, free_memory, setup_checks
 from memlab.errors import InputError
-from memlab.setup_checks import SetupCheck, SetupReport
+from memlab.lesson_folders import LESSONS, PACKAGE
+from memlab.setup_checks import SetupCheck, SetupReport, blas_threads, lab_extensions, room_left
+from memlab.setup_checks.lab_extensions import LabExtensions
+from memlab.setup_checks.room_left import DiskRoom
+from memlab.setup_checks.second_package import check_single
 from tests.rows import every_row
 
 PYTHON = "/home/ada/memlab/.venv/bin/python"
@@ -24,6 +31,17 @@ def test_python_must_be_new_enough():
     assert old.status == "problem"
     assert "3.10.14" in old.text
     assert "3.11" in old.fix
+
+
+def test_an_older_python_is_refused_before_anything_is_loaded(monkeypatch):
+    source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
+    code = compile(ast.parse(source, feature_version=(3, 7)), "__init__.py", "exec")
+    monkeypatch.setattr(sys, "version_info", (3, 10, 14))
+    told = r"needs Python 3\.11 or newer, and .* is 3\.10\.14; install"
+    for argv, error in ((["-m", "doctor"], SystemExit), (["notebook"], ImportError)):
+        monkeypatch.setattr(sys, "argv", argv)
+        with pytest.raises(error, match=told):
+            exec(code, {})
 
 
 def test_memlab_must_be_installed():
@@ -184,8 +202,215 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     check = setup_checks.check_cache(closed, windows=False)
     assert check.status == "problem"
     assert str(closed[0]) in check.text
-    assert check.fix == "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
+    assert check.fix.startswith("export NUMBA_CACHE_DIR=")
     assert check.fix != setup_checks.check_cache(closed, windows=True).fix
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the line is that of a Unix shell")
+@every_row(("home", "line"), [(".", "$HOME/.cache/numba"), ("file", "$(mktemp -d)")])
+def test_a_cache_is_never_put_where_nothing_can_be_written(home, line, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / home))
+    check = setup_checks.check_cache([tmp_path / "file" / "cache"], windows=False)
+    assert check.fix == f"export NUMBA_CACHE_DIR={line}"
+
+
+# -- live views in JupyterLab -------------------------------------------------------------------
+
+BOTH = frozenset(lab_extensions.NEEDED)
+
+
+@every_row(
+    ("installed", "disabled", "text", "fix"),
+    [
+        (BOTH, {}, "JupyterLab has the extensions", ""),
+        (BOTH, {"jupyterlab-jupytext": "user"}, "JupyterLab has the extensions", ""),
+        (BOTH - {"anywidget"}, {}, "lacks the extension anywidget", "--no-deps anywidget"),
+        ({"anywidget"}, {}, "lacks the extension @jupyter-widgets", "--no-deps jupyterlab_widgets"),
+        (BOTH, {"anywidget": "user"}, "anywidget of", "enable anywidget --level=user"),
+        (BOTH, {"anywidget:plugin": "system"}, "plugin of", "anywidget:plugin --level=system"),
+    ],
+)
+def test_views_need_both_extensions_and_none_disabled(installed, disabled, text, fix):
+    seen = LabExtensions(frozenset(installed), disabled)
+    check = lab_extensions.check_extensions(seen, PYTHON)
+    assert text in check.text
+    assert check.status == ("problem" if fix else "ok")
+    assert check.fix.endswith(fix)
+
+
+@every_row(
+    ("texts", "disabled"),
+    [
+        (['{"disabledExtensions": {"anywidget": true}}'], {"anywidget"}),
+        (['{"disabledExtensions": ["anywidget"]}'], {"anywidget"}),
+        (['{"disabledExtensions": {"anywidget": false}}'], set()),
+        (['{"disabledExtensions": {"anywidget": false}}', '{"disabledExtensions": ["anywidget"]}'],
+         set()),
+        (["{"], set()),
+        (["[]"], set()),
+        (['{"disabledExtensions": 3}'], set()),
+    ],
+)  # fmt: skip
+def test_the_first_file_of_jupyter_has_the_last_word(texts, disabled, tmp_path, monkeypatch):
+    paths = import_module("jupyter_core.paths")
+    folders = []
+    for place, text in enumerate(texts):
+        file = tmp_path / str(place) / "labconfig" / "page_config.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        folders.append(str(tmp_path / str(place)))
+    monkeypatch.setattr(paths, "jupyter_config_path", lambda: folders)
+    seen = lab_extensions.look()
+    assert seen
+    assert set(seen.disabled) == disabled
+
+
+# -- a second memlab ----------------------------------------------------------------------------
+
+OURS = Path("/home/ada/memlab/memlab")
+
+
+@every_row(
+    ("found", "status", "fix"),
+    [
+        ([OURS], "ok", ""),
+        ([OURS, Path("/opt/memlab")], "note", ""),
+        ([Path("/week/memlab"), OURS], "problem", 'mv "/week/memlab" "/week/my_memlab"'),
+        ([Path("/week/memlab.py"), OURS], "problem", 'mv "/week/memlab.py" "/week/my_memlab.py"'),
+        (
+            [Path("/lib/site-packages/memlab"), OURS],
+            "problem",
+            f'"{PYTHON}" -m pip uninstall memlab',
+        ),
+        ([Path("/given/memlab"), OURS], "problem", "unset PYTHONPATH"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="the paths are those of Unix")
+def test_a_second_memlab_is_a_problem_where_it_comes_first(found, status, fix, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/given")
+    check = check_single(found, PYTHON, package=OURS, windows=False)
+    assert (check.status, check.fix) == (status, fix)
+    assert all(str(path) in check.text for path in found if status != "ok")
+
+
+def test_a_folder_without_code_is_no_second_memlab(tmp_path, monkeypatch):
+    (tmp_path / "memlab").mkdir()
+    monkeypatch.chdir(tmp_path)
+    second_package = import_module("memlab.setup_checks.second_package")
+    assert tmp_path / "memlab" not in second_package.look()
+    (tmp_path / "memlab" / "__init__.py").touch()
+    assert second_package.look()[0] == (tmp_path / "memlab").resolve()
+
+
+# -- threads, disks, lessons --------------------------------------------------------------------
+
+
+@every_row(
+    ("threads", "cores", "environment", "status", "fix"),
+    [
+        (8, 8, {}, "ok", ""),
+        (1, 1, {"OMP_NUM_THREADS": "1"}, "ok", ""),
+        (1, 8, {"OMP_NUM_THREADS": "1"}, "note", "OMP_NUM_THREADS"),
+        (1, 8, {"OMP_NUM_THREADS": "8"}, "note", "--force-reinstall numpy"),
+    ],
+)
+def test_one_thread_for_matrix_products_is_noted(threads, cores, environment, status, fix):
+    check = blas_threads.check_blas(threads, cores, environment, PYTHON)
+    assert check.status == status
+    assert fix in check.fix
+    assert f"{threads} of {cores} cores" in check.text
+
+
+def test_the_threads_of_this_numpy_are_counted(monkeypatch):
+    class Two:
+        def info(self):
+            return [
+                {"user_api": "blas", "num_threads": 2},
+                {"user_api": "openmp", "num_threads": 9},
+            ]
+
+    monkeypatch.setattr(blas_threads, "thread_pools", Two)
+    assert blas_threads.look() == 2
+
+
+@every_row(
+    ("free", "purpose", "status", "fix"),
+    [
+        (10**10, "notebooks", "ok", ""),
+        (10**8, "notebooks", "note", "pip cache purge"),
+        (10**6, "compiled kernels", "problem", "pip cache purge"),
+        (10**6, "temporary files", "problem", "export TMPDIR=$HOME"),
+    ],
+)
+def test_a_disk_with_little_room_is_told_with_its_folder(free, purpose, status, fix):
+    rooms = [DiskRoom(Path("/data"), "notebooks", 10**12), DiskRoom(Path("/x"), purpose, free)]
+    check = room_left.check_disks(rooms, PYTHON, windows=False)
+    assert check.status == status
+    assert purpose in check.text
+    assert check.fix.endswith(fix) if status == "ok" else fix in check.fix
+
+
+def test_a_quota_that_is_used_up_counts_as_a_full_disk(tmp_path, monkeypatch):
+    assert room_left.free_on(tmp_path) > 0
+
+    def full(**how):
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    assert room_left.free_on(tmp_path) == 0
+
+
+NEEDS = {"00": 10**8, "02": 3 * 10**8, "03": 6 * 10**8}
+
+
+@every_row(
+    ("free", "status", "text"),
+    [
+        (6 * 10**8, "ok", "enough for each one; 03 takes most, 600 MB"),
+        (6 * 10**8 - 1, "note", "too little for 03, which take up to 600 MB; enough for 00 and 02"),
+        (10**8 - 1, "problem", "too little for any; 03 takes 600 MB"),
+    ],
+)
+def test_lessons_that_do_not_fit_into_the_free_memory_are_named(free, status, text):
+    check = room_left.check_lessons(free, NEEDS, "close other programs")
+    assert (check.status, check.text) == (status, text)
+    assert bool(check.fix) == (status != "ok")
+
+
+def test_the_memory_of_every_lesson_is_known():
+    lessons = {path.name[:2] for path in LESSONS.glob("[0-9]*.ipynb")}
+    assert set(room_left.recorded()) == lessons
+
+
+# -- a card without its driver ------------------------------------------------------------------
+
+
+def test_a_card_without_a_driver_is_seen_on_its_bus(tmp_path):
+    kinds = {"0": ("0x8086", "0x030000"), "1": ("0x10de", "0x040300"), "2": ("0x10de", "0x030200")}
+    for name, (vendor, kind) in kinds.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "vendor").write_text(f"{vendor}\n")
+        (tmp_path / name / "class").write_text(f"{kind}\n")
+    (tmp_path / "unreadable").mkdir()
+    assert setup_checks.cuda_cards(tmp_path) == 1
+    assert setup_checks.cuda_cards(tmp_path / "missing") == 0
+
+
+@every_row(
+    ("driver", "cards", "text"),
+    [
+        (None, 0, "no GPU here"),
+        (100, 0, "no GPU here"),
+        (None, 1, "no driver of it"),
+        (803, 1, "error 803 of cuInit"),
+    ],
+)
+def test_a_card_that_its_driver_does_not_show_is_told(driver, cards, text):
+    check = setup_checks.check_cuda("", True, "", PYTHON, setup_checks._driverless(driver, cards))
+    assert check.status == "note"
+    assert text in check.text
+    assert check.fix == (setup_checks.DRIVER if cards else "")
 
 
 @every_row(("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")])
@@ -290,6 +515,7 @@ def test_the_exit_code_is_1_where_there_is_a_problem(status, code, monkeypatch, 
 def test_this_machine_is_examined():
     checks = {check.name: check for check in setup_checks.examine()}
     assert {"memlab", "Python", "numba", "kernel python3", "CUDA", "memory"} <= set(checks)
+    assert {"second memlab", "live views", "disk", "memory of lessons"} <= set(checks)
     assert checks["numpy"].text == metadata.version("numpy")
     assert sys.executable in checks["Python"].text
     assert "pytest" not in checks

@@ -220,6 +220,7 @@ INSTEAD = {
     "bench": "bench",  # a benchmark takes a minute
     "guesses": "guesses --help",  # no class has handed in
     "explain": "explain --help",  # PyTorch is not in it
+    "grade": "grade handed-in --csv marks.csv --trusted",  # bubblewrap is tested elsewhere
     "lab": "lab --version",  # JupyterLab says its version, and starts no server
 }
 LINES = {
@@ -231,6 +232,8 @@ LINES = {
 def test_every_command_works_from_a_wheel(call, command):
     for name in ("before.json", "after.json") if command == "diff" else ():
         assert call("plan", "mnist_cnn", "--save", name).returncode == 0
+    if command == "grade":
+        assert call("release", "00", "-o", "handed-in/ada").returncode == 0
     done = call(*shlex.split(LINES[command]))
     problems = (0, 1) if command == "doctor" else (0,)  # this machine may have some
     assert done.returncode in problems, done
@@ -245,7 +248,7 @@ def test_lessons_of_a_wheel_open_in_a_folder_of_the_learners(call, away):
     names = {path.name for path in (ROOT / "lessons").glob("[0-9]*.ipynb")}
     assert {path.name for path in mine.glob("*.ipynb")} == names
     assert {"glossary.md", "data", "images"} <= {path.name for path in mine.iterdir()}
-    rules = (ROOT / "memlab" / "cli" / "tutor.md").read_bytes()
+    rules = (ROOT / "memlab" / "classroom" / "tutor.md").read_bytes()
     assert (mine / "AGENTS.md").read_bytes() == rules
     assert str(mine / "progress.json") in call("progress").stdout
     assert not (mine / "memlab-lessons").exists()

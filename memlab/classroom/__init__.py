@@ -1,1 +1,1 @@
-"""What a class needs: slides, grading, the predictions of a class."""
+"""A class: lessons are handed out, shown as slides and graded, and predictions are drawn."""

@@ -22,7 +22,7 @@ class Limits:
     processes: int = 64
     files: int = 128
     disk: int = 64 * MIB
-    returned: int = 32 * MIB
+    returned: int = 4 * MIB
     restarts: int = 3
 
     @property

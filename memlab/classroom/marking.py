@@ -82,7 +82,7 @@ def _unread(names: tuple[str, ...], kind: str) -> Iterator[QuestionMark]:
 
 def _exercise(task: ExerciseTask, submission: Submission, seed: int) -> QuestionMark:
     """Return the mark of an exercise."""
-    if task.name not in submission.functions:
+    if task.name not in (submission.functions or ()):
         return _without_function(task, submission)
     there = FunctionThere(task, submission)
     try:
@@ -116,8 +116,9 @@ def _without_function(task: ExerciseTask, submission: Submission) -> QuestionMar
     for state, cells in found.items():
         if any(f"def {task.function}" in submission.cells[number] for number in cells):
             return QuestionMark(task.name, "exercise", state, _lost(task, submission, state))
-    if submission.unread:
-        return QuestionMark(task.name, "exercise", "error", _lost(task, submission, "error"))
+    if submission.functions is None:
+        said = f"The cells of the notebook did not come to an end, so {task.function} has no mark."
+        return QuestionMark(task.name, "exercise", "error", said)
     said = f"The notebook defines no function {task.function}."
     return QuestionMark(task.name, "exercise", "not tried", said)
 

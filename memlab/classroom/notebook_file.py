@@ -48,13 +48,16 @@ def _content(path: Path) -> str:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _refused(path, f"it cannot be read ({error.strerror})") from None
-    with open(file, "rb") as stream:
+    try:
         about = os.fstat(file)
         if not stat.S_ISREG(about.st_mode):
             raise _refused(path, "it is no file")
         if about.st_size > BYTES:
             raise _refused(path, f"it has {about.st_size:,} B, and {BYTES:,} B are allowed")
-        return stream.read(BYTES + 1)[:BYTES].decode("utf-8-sig")
+        with open(file, "rb", closefd=False) as stream:
+            return stream.read(BYTES).decode("utf-8-sig")
+    finally:
+        os.close(file)
 
 
 def _refused(path: Path, why: str) -> InputError:

@@ -33,6 +33,10 @@ LETTERS = 10**5
 """Most characters of a text."""
 BYTES = 2**24
 """Most bytes of an array."""
+HASHED = 1000
+"""Most values of a set or a dictionary: numbers that are made to collide slow it down."""
+LONGEST_FLOAT = 40
+"""Most characters of a float with all its bits."""
 ENTRIES = 2**22
 """Most numbers of an array, where an empty axis counts as 1."""
 SAFE = 2**53
@@ -77,11 +81,14 @@ def _decimal(value: Decimal, depth: int) -> Any:
     return _fraction(Fraction(value), depth) if fits else encoded(TOO_LARGE)
 
 
-def _items(name: str) -> Callable[[Any, int], Any]:
-    def written(value: Any, depth: int) -> Any:
-        return {name: [encoded(item, depth) for item in value]}
-
-    return written
+def _hashed(value: Any, depth: int) -> Any:
+    if len(value) > HASHED:
+        return encoded(TOO_LARGE)
+    if isinstance(value, dict):
+        return {
+            "dict": [[encoded(key, depth), encoded(item, depth)] for key, item in value.items()]
+        }
+    return {"set": [encoded(item, depth) for item in value]}
 
 
 def _array(value: Any, depth: int) -> Any:
@@ -119,17 +126,15 @@ _WRITTEN: dict[type, Callable[[Any, int], Any]] = {
     Fraction: _fraction,
     Decimal: _decimal,
     list: lambda value, depth: [encoded(item, depth) for item in value],
-    tuple: _items("tuple"),
-    set: _items("set"),
-    frozenset: _items("set"),
+    tuple: lambda value, depth: {"tuple": [encoded(item, depth) for item in value]},
+    set: _hashed,
+    frozenset: _hashed,
+    dict: _hashed,
     deque: lambda value, depth: [encoded(item, depth) for item in value],
     array: lambda value, depth: [encoded(item, depth) for item in value],
     range: lambda value, depth: (
         [encoded(item, depth) for item in value] if len(value) <= ENTRIES else encoded(TOO_LARGE)
     ),
-    dict: lambda value, depth: {
-        "dict": [[encoded(key, depth), encoded(item, depth)] for key, item in value.items()]
-    },
     np.ndarray: _array,
     Numbers: lambda value, depth: {
         "numbers": [list(value.shape), [encoded(number, depth) for number in value.flat]]
@@ -138,7 +143,7 @@ _WRITTEN: dict[type, Callable[[Any, int], Any]] = {
 }
 
 
-def decoded(given: Any, depth: int = DEPTH) -> Any:
+def decoded(given: Any, depth: int = DEPTH + 2) -> Any:
     """Return the value that ``encoded`` wrote.
 
     Raises:
@@ -182,7 +187,9 @@ def _read_whole(given: Any, depth: int = 1) -> int:
 
 
 def _read_float(given: Any, depth: int) -> float:
-    return float.fromhex(given) if type(given) is str and len(given) <= 40 else float("nan")
+    if type(given) is not str or len(given) > LONGEST_FLOAT:
+        raise ValueError("no float")
+    return float.fromhex(given)
 
 
 def _read_fraction(given: Any, depth: int) -> Fraction:
@@ -192,14 +199,14 @@ def _read_fraction(given: Any, depth: int) -> Fraction:
     raise ValueError("no fraction")
 
 
-def _read_list(given: Any, depth: int) -> list[Any]:
-    if type(given) is not list:
+def _read_list(given: Any, depth: int, most: int = ENTRIES) -> list[Any]:
+    if type(given) is not list or len(given) > most:
         raise ValueError("no list")
     return [decoded(item, depth) for item in given]
 
 
 def _read_set(given: Any, depth: int) -> set[Any]:
-    items = _read_list(given, depth)
+    items = _read_list(given, depth, HASHED)
     return {item if _is_single(item) else Foreign("", "a value in a set") for item in items}
 
 
@@ -208,7 +215,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _read_dict(given: Any, depth: int) -> dict[Any, Any]:
-    pairs = _read_list(given, depth)
+    pairs = _read_list(given, depth, HASHED)
     if not all(type(pair) is list and len(pair) == 2 and _is_single(pair[0]) for pair in pairs):
         raise ValueError("no dictionary")
     return dict(pairs)

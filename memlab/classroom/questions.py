@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from memlab import lesson_folders
+from memlab.classroom import release
 from memlab.errors import InputError, shorten
 
 ASKED = re.compile(r"lesson\.(exercise|predict|recall|change)\(\s*[\"'](\w+\.\w+)[\"']")
@@ -42,6 +43,7 @@ def of(lesson: str) -> LessonQuestions:
     relative = path.relative_to(lesson_folders.LESSONS)
     others = lesson_folders.LESSONS.glob(f"??/{relative}")  # lessons/zh
     known = {code.strip() for file in (path, *others) for code in _codes(file)}
+    known |= {release.progress_code(language) for language in release.languages()}
     return LessonQuestions(tuple(exercises), tuple(cards), frozenset(known))
 
 

@@ -8,21 +8,31 @@ not as it should be ends the process.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from memlab.classroom.channel import BrokenChannelError, EndedError, LateError
 from memlab.classroom.confinement import Confinement, WorkerProcess
 from memlab.classroom.limits import Limits
 from memlab.classroom.marks import CardCall
 from memlab.classroom.plain_values import decoded, encoded, safe_text
+from memlab.lesson import returned_values
 from memlab.lesson.exercise_task import Arguments, ExerciseTask
 from memlab.lesson.function_answers import Failure, Given
+from memlab.lesson.returned_values import Foreign
+
+Given_ = ParamSpec("Given_")
+Read = TypeVar("Read")
 
 PATIENCE = 2.0
 """Seconds beyond the limit: the process itself stops most of what loops."""
+LONGEST = 500
+"""Most characters of a guess or a reason."""
+CHOSEN = 1000
+"""Most numbers of a choice, which is scored here."""
 STARTING = 30.0
 """Seconds in which a process must have read the source, on a busy machine."""
 
@@ -41,7 +51,8 @@ class Submission:
     the exercises.
 
     ``signs`` is what in its source could change a measurement, ``calls`` what its code answered to
-    cards, ``functions`` the exercises that have a function. ``looped``, ``ended`` and ``full`` hold
+    cards, ``functions`` the exercises that have a function, None if its cells never came to an end.
+    ``looped``, ``ended`` and ``full`` hold
     the cells, from 0, that did not end in time, that ended the process, or that asked for too much
     memory; ``unread`` is True if the process ended before any ran. ``peak`` is the most bytes that
     a process held.
@@ -54,7 +65,7 @@ class Submission:
     limits: Limits
     signs: tuple[str, ...] = ()
     calls: tuple[CardCall, ...] = ()
-    functions: tuple[str, ...] = ()
+    functions: tuple[str, ...] | None = None
     looped: set[int] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)
     full: set[int] = field(default_factory=set)
@@ -105,20 +116,18 @@ class Submission:
         }  # fmt: skip
         try:
             worker.channel.send(order, time.monotonic() + STARTING)
-            self.signs = self.signs or _signs(worker.channel.receive(time.monotonic() + STARTING))
+            self.signs = signs_in(worker.channel.receive(time.monotonic() + STARTING))
             while True:
                 match self._receive(worker):
-                    case {"cell": int(at)} if 0 <= at < len(self.cells):
-                        continue
-                    case {"looped": int(number)} if 0 <= number < len(self.cells):
-                        self.looped.add(number)
-                    case {"ran": True, "calls": list(calls), "functions": list(functions)}:
-                        self.calls = tuple(_calls(calls))
+                    case {"cell": int(number)} if at < number < len(self.cells):
+                        at = number
+                    case {"looped": _}:
+                        raise LateError  # what the cell started may run on
+                    case message:
+                        self.calls, functions = calls_in(message)
                         self.functions = tuple(name for name in self.names if name in functions)
                         return
-                    case _:
-                        raise BrokenChannelError
-        except (BrokenChannelError, EndedError, LateError, ValueError) as error:
+        except (BrokenChannelError, EndedError, LateError) as error:
             self._lose(worker, at, isinstance(error, LateError))
 
     def _lose(self, worker: WorkerProcess, cell: int, late: bool) -> None:
@@ -131,10 +140,11 @@ class Submission:
         self._stop()
 
     def _receive(self, worker: WorkerProcess) -> Any:
-        """Return the next message of the process, which has the seconds of a cell for it."""
-        begin = time.monotonic()
+        """Return the next message of the process, which has the seconds of a cell for it, as long
+        as the seconds of the whole notebook last."""
+        begin, left = time.monotonic(), max(0, self.limits.whole - self._used)
         try:
-            return worker.channel.receive(begin + self.limits.seconds + PATIENCE)
+            return worker.channel.receive(begin + min(self.limits.seconds, left) + PATIENCE)
         finally:
             self._used += time.monotonic() - begin
 
@@ -208,7 +218,7 @@ class FunctionThere:
         if measured:
             self.peak = max([self.peak or 0, *(one.peak for one in given)])
         failures = [one.failure for one in given if one.failure is not None]
-        self.full = self.full or any(f.kind == "MemoryError" and f.known for f in failures)
+        self.full = self.full or any(f.kind.endswith("MemoryError") for f in failures)
         return given
 
     def _asked(self, how: str, cases: Sequence[Arguments]) -> Any:
@@ -217,20 +227,35 @@ class FunctionThere:
     def _read(self, written: Any, case: Arguments) -> Given:
         """Return what a call gave, from the message of a process that nobody trusts."""
         try:
-            return given(written, case)
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            given = given_in(written, case)
+        except BrokenChannelError:
             raise LostError("error") from None
+        numbers = returned_values.read(given.value) if self.task.score else None
+        if numbers is not None and len(numbers.flat) > CHOSEN:
+            return replace(given, value=Foreign("", given.shown))
+        return given
 
 
 # -- reading messages ---------------------------------------------------------------------------
 
 
-def given(written: Any, case: Arguments) -> Given:
-    """Return what a call gave, from what ``worker.session`` wrote.
+def reading(read: Callable[Given_, Read]) -> Callable[Given_, Read]:
+    """Return a function that raises a BrokenChannelError for whatever ``read`` cannot take: the
+    writer of a message is hostile."""
 
-    Raises:
-        ValueError, KeyError, TypeError, OverflowError, RecursionError: it wrote something else.
-    """
+    @wraps(read)
+    def safely(*given: Given_.args, **named: Given_.kwargs) -> Read:
+        try:
+            return read(*given, **named)
+        except Exception:
+            raise BrokenChannelError from None
+
+    return safely
+
+
+@reading
+def given_in(written: Any, case: Arguments) -> Given:
+    """Return what a call gave, from what ``worker.session`` wrote."""
     changed = safe_text(written["changed"])
     return Given(
         value=decoded(written["value"]),
@@ -256,11 +281,17 @@ def _count(number: Any) -> int:
     return number
 
 
-def _signs(message: Any) -> tuple[str, ...]:
+@reading
+def signs_in(message: Any) -> tuple[str, ...]:
+    """Return the signs of patching in the source."""
     return tuple(safe_text(sign)[:200] for sign in message["signs"][:10])
 
 
-def _calls(written: list[Any]) -> Iterator[CardCall]:
-    for call in written[:1000]:
-        texts = {name: safe_text(call.get(name, "")) for name in CardCall.__dataclass_fields__}
-        yield CardCall(**texts)
+@reading
+def calls_in(message: Any) -> tuple[tuple[CardCall, ...], list[Any]]:
+    """Return the answers to cards, and the names of the exercises that have a function."""
+    calls, names = message["calls"], CardCall.__dataclass_fields__
+    if type(message["functions"]) is not list:
+        raise ValueError
+    texts = [{name: safe_text(call.get(name, ""))[:LONGEST] for name in names} for call in calls]
+    return tuple(CardCall(**named) for named in texts), message["functions"]

@@ -35,6 +35,8 @@ EXAMPLES = {
     commands.lecture: "lecture k2 -o k2.html",
     commands.slides: "slides 03 -o 03.html",
     commands.progress: "progress",
+    commands.release: "release 02 03 -o class",
+    commands.grade: "grade handed-in --csv marks.csv",
     commands.guesses: "guesses handed-in --card 03.stride",
 }
 """Every command, with the line that its help and its errors offer."""
@@ -181,6 +183,19 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("name", metavar="NAME", help="such as k2")
         add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")
         add("--no-run", action="store_true", help="leave out the run on this machine")
+    if command == "release":
+        add("lessons", metavar="LESSON", nargs="+", help="a number or a name: 02, 02_network")
+        add("-o", "--output", metavar="FOLDER", default="release", help="default: release")
+        add("--language", metavar="L", default="en", help="en (default) or zh")
+        add("--force", action="store_true", help="replace files that differ")
+    if command == "grade":
+        add("folder", metavar="FOLDER", help="a folder per learner, or what Canvas or Moodle gives")
+        add("--csv", metavar="FILE", required=True, help="where the marks go; others beside it")
+        add("--roster", metavar="FILE", help="the table of learners that Canvas or Moodle exports")
+        add("--seconds", metavar="S", help="of one cell, and of one function (default: 30)")
+        add("--memory", metavar="SIZE", help="of one submission (default: 2GiB)")
+        add("--jobs", metavar="N", help="notebooks at once (default: by cores and memory)")
+        add("--trusted", action="store_true", help="without confinement: for code that you trust")
     if command == "guesses":
         add("folder", metavar="FOLDER", help="holds the progress.json of each learner")
         add("--card", metavar="CARD", help="one card, such as 03.stride (default: all)")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from errno import EISDIR
 from itertools import combinations
@@ -21,15 +22,19 @@ from typing import TYPE_CHECKING, Any
 from memlab import atomic_files, units
 from memlab.cli.options import Options as Options
 from memlab.cli.options import asked, built, count, fed, planned, rate, timed, ways_out
-from memlab.errors import InputError, known, one_option, shorten, visible
+from memlab.errors import InputError, known, one_option, real_number, shorten, visible
 from memlab.step.storage import HOST
 
 if TYPE_CHECKING:
+    from memlab.classroom.limits import Limits
+    from memlab.classroom.submissions import Submission
     from memlab.ledger.ledger import Ledger
     from memlab.networks.graph import Network
     from memlab.step.step import Step
 
 OUTPUT = "the standard output"
+LEAST_MEMORY, LONGEST_DAY = 200 * 10**6, 86_401
+"""Bytes of a submission, and the seconds that no limit of one reaches."""
 PICTURES = ("svg", "png", "pdf", "html")
 """What a picture can be; an html page has a slider over the batch."""
 
@@ -350,6 +355,89 @@ def progress(options: Options) -> int:
     return 0
 
 
+def release(options: Options) -> int:
+    """Write lessons for learners: notebooks without anything that solves them, and what they link
+    to."""
+    from memlab.classroom.release import release as write
+
+    folder = _folder(options.output)
+    done = write(options.lessons, folder, options.language, options.force)
+    groups = {name: [path.relative_to(folder).as_posix() for path in paths]
+              for name, paths in vars(done).items()}  # fmt: skip
+    lines = [f"{folder}: {len(done.new)} new files, {len(done.replaced)} replaced, "
+             f"{len(done.same)} were there already."]  # fmt: skip
+    lines += [f"  {name}" for name in groups["new"] + groups["replaced"]]
+    facts = {"schema": "memlab.release/1", "folder": str(folder), **groups}
+    _show(options, facts, "\n".join(lines))
+    return 0
+
+
+def grade(options: Options) -> int:
+    """Grade what learners handed in, notebook by notebook, each in a confined process."""
+    from memlab.classroom import files, report, roster, submissions, tables
+    from memlab.classroom.batch import Batch, Terms, grade_class, jobs_here
+    from memlab.classroom.confinement import confined
+    from memlab.classroom.marking import grade_notebook
+
+    target, limits = _target(options.csv), _limits(options)
+    people = None if options.roster is None else roster.read(Path(options.roster))
+    handed, batch = submissions.handed_in(Path(options.folder)), Batch()
+    jobs, why = jobs_here(limits)
+    if options.jobs is not None:
+        jobs, why = count("jobs", options.jobs), "as --jobs says"
+    parts = files.parts(target)
+    try:
+        with confined(limits, trusted=options.trusted) as confinement, _line() as tell:
+            terms = Terms(grade_notebook, confinement, limits, jobs)
+            grade_class(batch, handed, parts, terms, tell)
+    except KeyboardInterrupt:
+        left = len(handed.submissions) - len(batch.graded)
+        print(f"memlab: {len(batch.graded)} graded and kept in {shorten(str(parts))}, {left} are "
+              "left; the same command goes on.", file=sys.stderr)  # fmt: skip
+        raise
+    table = tables.rows(handed, batch.graded, options.trusted)
+    written = files.write(target, handed, batch, table, people)
+    facts = report.facts(handed, batch, table, report.missing(handed, people))
+    facts |= {"at_once": jobs, "why_so_many": why}
+    said = report.text(facts, options.trusted)
+    facts |= {"schema": "memlab.grade/1", "files": [*map(str, written)], "trusted": options.trusted}
+    _show(options, facts, "\n".join([said, "", f"Written: {', '.join(facts['files'])}"]))
+    return 1 if any(one.lost for one in batch.graded) else 0
+
+
+def _limits(options: Options) -> Limits:
+    """Return the limits of each submission that were asked for."""
+    from memlab.classroom.limits import Limits
+
+    usual = Limits()
+    memory = usual.memory if options.memory is None else units.parse(options.memory)
+    seconds: Any = usual.seconds if options.seconds is None else options.seconds
+    with suppress(ValueError):  # the error below says it
+        seconds = float(seconds)
+    if memory < LEAST_MEMORY:
+        raise InputError(f"a submission needs at least {units.short(LEAST_MEMORY)} for Python and "
+                         f"NumPy, got --memory {options.memory}; try 2GiB.")  # fmt: skip
+    seconds = real_number("seconds", seconds, usual.seconds, above=0, below=LONGEST_DAY)
+    return Limits(seconds=seconds, memory=memory)
+
+
+@contextmanager
+def _line() -> Iterator[Callable[[int, int, Sequence[Submission]], None]]:
+    """Give a function that shows the progress of a batch on one line, where a person watches."""
+    from memlab.classroom import report
+
+    def tell(done: int, total: int, running: Sequence[Submission]) -> None:
+        if _watched():
+            line = report.progress(done, total, running, shutil.get_terminal_size().columns - 1)
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if _watched():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def guesses(options: Options) -> int:
     """Count the guesses of a class at the cards of the lessons, from its progress files."""
     from memlab.classroom import guesses as room
@@ -431,6 +519,24 @@ def _target(path: str) -> Path:
     if target.is_file() and any(_is_stream(target, number) for number in (1, 2)):
         raise _unwritable(path, "what this command prints goes there already")
     return target
+
+
+def _folder(path: str) -> Path:
+    """Return the path of a folder that is there, or can be made."""
+    try:
+        if not path:
+            raise ValueError
+        why = "" if stat.S_ISDIR(os.stat(path).st_mode) else "it is no folder"
+    except FileNotFoundError:
+        why = ""
+    except OSError as error:
+        why = f"{error.strerror}"
+    except ValueError:  # nothing, a NUL or half a character
+        why = "no folder has such a name"
+    if why:
+        raise InputError(f"cannot write into {shorten(path)}: {why}; give a folder that is there, "
+                         "or the name of a new one.")  # fmt: skip
+    return Path(path)
 
 
 def _kind(picture: Path | None) -> str:

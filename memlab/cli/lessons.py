@@ -11,21 +11,19 @@ translated are copied to the folder `zh` there.
 """
 
 import importlib.util
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 from memlab import atomic_files, strings
+from memlab.classroom.release import RULES, TUTOR, cleared
 from memlab.clocks.measured_rates import PLACE, RECORDED
 from memlab.lesson.progress import FILE
 from memlab.lesson_folders import CHECKOUT, LESSONS, PACKAGE, requirement
 
 BESIDE = ("appendix", "data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"
-TUTOR, RULES = PACKAGE / "cli" / "tutor.md", "AGENTS.md"
-"""Rules for AI assistants, and the name under which assistants look for them."""
 OWN = "memlab-lessons"
 """A learner's folder, where there is no checkout."""
 CONFIG_PATH = "JUPYTER_CONFIG_PATH"
@@ -130,16 +128,6 @@ def _own(lessons: Path) -> list[Path]:
 
 def _hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
-
-
-def cleared(notebook: bytes) -> bytes:
-    """Return the notebook without outputs, execution counts and saved widgets."""
-    content = json.loads(notebook)
-    content.get("metadata", {}).pop("widgets", None)
-    for cell in content["cells"]:
-        if cell["cell_type"] == "code":
-            cell["outputs"], cell["execution_count"] = [], None
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def command(mine: Path, arguments: list[str]) -> list[str]:

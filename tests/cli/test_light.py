@@ -19,6 +19,7 @@ COMMANDS = {
     "path": ["googlenet", "--batch", "8"],
     "claims": ["A4"],
     "progress": [],
+    "release": ["02"],
 }
 LOADED = """
 import json, sys

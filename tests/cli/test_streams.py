@@ -87,7 +87,8 @@ def test_a_file_behind_a_link_is_written_and_keeps_its_mode(here, run, option):
 @pytest.mark.parametrize(
     "words", [["plan", "linear1", "--save"], ["plan", "linear1", "--trace"],
               ["plan", "linear1", "--picture"],
-              ["lecture", "k2", "--no-run", "-o"], ["bench", "accuracy", "--plot"]],
+              ["lecture", "k2", "--no-run", "-o"], ["bench", "accuracy", "--plot"],
+              ["grade", "here", "--csv"]],
     ids=" ".join,
 )  # fmt: skip
 def test_where_no_file_can_be_is_said_before_the_work(here, refused, monkeypatch, words):
@@ -97,6 +98,7 @@ def test_where_no_file_can_be_is_said_before_the_work(here, refused, monkeypatch
     monkeypatch.setattr("memlab.cli.commands.planned", work)
     monkeypatch.setattr("memlab.course.lecture.page.LECTURES", {"k2": work})
     monkeypatch.setattr("memlab.bench.BENCHMARKS", {"accuracy": work})
+    monkeypatch.setattr("memlab.classroom.submissions.handed_in", work)
     (here / "a").symlink_to("a")
     (here / "dangling").symlink_to("no/such")
     (here / "file").touch()

@@ -76,7 +76,8 @@ def taught(row):
 
 def breaks(headings, minutes, text=TEXT):
     """What is wrong with a course of one or more sessions."""
-    found, before = [], set()
+    found: list[str] = []
+    before: set[str] = set()
     for heading in headings:
         lines = rows(heading, text)
         times = [(row.begin, row.end) for row in lines]

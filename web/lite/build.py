@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memlab.cli.lessons import cleared, copy_lessons
+from memlab.classroom.release import cleared
+from memlab.cli.lessons import copy_lessons
 from memlab.lesson_folders import LESSONS
 from web.lite import wheels
 from web.lite.environment import FAILURE, download, environment

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from memlab.cli.lessons import cleared
+from memlab.classroom.release import cleared
 from memlab.errors import InputError
 from memlab.lesson_folders import LESSONS
 from web.publish.repository import NONE, Repository, repository

@@ -100,6 +100,13 @@ def gpu() -> CudaTarget | None:
     return CudaTarget(name.value.decode(), False, (major, minor))
 
 
+def driver() -> int | None:
+    """Return what the driver answers to its start: 0, or the number of an error; None where there
+    is no driver."""
+    found = _driver()
+    return None if found is None else int(found.cuInit(0))
+
+
 def _driver() -> Any:
     """Library of the CUDA driver, or None."""
     for name in ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so"):

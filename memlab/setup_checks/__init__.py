@@ -14,18 +14,24 @@ from dataclasses import dataclass
 from html import escape
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Literal
 
 from memlab import free_memory, units
 from memlab.errors import IN_PAGE, InputError
 from memlab.lesson_folders import PACKAGE, requirement
+from memlab.setup_checks import blas_threads, lab_extensions, room_left, second_package
+from memlab.setup_checks.setup_check import SetupCheck as SetupCheck
+from memlab.setup_checks.setup_check import Status
 
-Status = Literal["ok", "note", "problem"]
 Version = tuple[int, ...]
 
 UNSET = "unset that variable of the environment, and start again"
+CLOSE = "close other programs"
 RAISE = "give the container more memory, or raise the limit: ulimit -v unlimited"
 
+DRIVER = (
+    "install NVIDIA's driver and restart (Ubuntu: sudo ubuntu-drivers install); a container needs "
+    "--gpus all"
+)
 ELSEWHERE = "what needs a GPU, threads or PyTorch runs in the lab on a computer"
 RESTART = "Type in a terminal what fixes it, then choose Kernel > Restart Kernel."
 
@@ -34,20 +40,6 @@ LEAST = {"anywidget": "0.9", "ipykernel": "6", "ipywidgets": "8", "jupyterlab": 
 """The first version with which the live views work, where pyproject.toml names none."""
 LITTLE, VERY_LITTLE = 2 * 10**9, 5 * 10**8
 """Free bytes below which a check notes it, and below which it is a problem."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetupCheck:
-    """Result of one check of the set-up: its name, its state, and the line that fixes it."""
-
-    name: str
-    status: Status
-    text: str
-    fix: str = ""
-
-    def __str__(self) -> str:
-        line = f"{self.status:9}{self.name}: {self.text}"
-        return f"{line}\n{'':9}to fix it: {self.fix}" if self.fix else line
 
 
 def report(checks: Sequence[SetupCheck]) -> str:
@@ -125,17 +117,22 @@ def examine() -> list[SetupCheck]:
         return _of_page()
     python, version, numba = sys.executable, _installed("memlab"), _numba(sys.executable)
     needs = metadata.requires("memlab") if version else []
+    folders = _cache_folders()
     packages = [check_package(need, _installed(need), python) for need in needs or []]
     checks = [
         SetupCheck("machine", "ok", free_memory.here()),
         check_memlab(version, python),
+        second_package.check_single(second_package.look(), python),
         check_python(tuple(sys.version_info[:3]), python),
         *packages,
         numba,
+        _extensions(python),
         check_kernel(_kernel_command(), python, own=sys.prefix != sys.base_prefix),
-        _cuda(python) if numba.status == "ok" else None,
-        check_cache(_cache_folders()),
+        *([_blas(python), _cuda(python)] if numba.status == "ok" else []),
+        check_cache(folders),
+        room_left.check_disks(room_left.disks(filter(writable, folders)), python),
         _memory(),
+        _lessons(),
     ]
     return [check for check in checks if check]
 
@@ -176,6 +173,26 @@ def _memory() -> SetupCheck | None:
     return check_memory(*free_memory.room(), int(virtual_memory().available))
 
 
+def _lessons() -> SetupCheck | None:
+    needs = room_left.recorded()
+    if not needs or not free_memory.measurable():
+        return None
+    room = free_memory.room()
+    return room_left.check_lessons(room.nbytes, needs, RAISE if room.limit else CLOSE)
+
+
+def _extensions(python: str) -> SetupCheck | None:
+    seen = lab_extensions.look()
+    return lab_extensions.check_extensions(seen, python) if seen else None
+
+
+def _blas(python: str) -> SetupCheck | None:
+    threads, cores = blas_threads.look(), free_memory.cores()
+    if threads is None:
+        return None
+    return blas_threads.check_blas(threads, cores, os.environ, python)
+
+
 def _numba(python: str) -> SetupCheck:
     try:
         free_memory.check_variable("numba")
@@ -208,7 +225,32 @@ def _cuda(python: str) -> SetupCheck | None:
         simulated = targets.target().simulated
     except InputError as problem:
         error = str(problem)
-    return check_cuda(gpu.name if gpu else "", simulated, error, python)
+    driverless = "" if gpu else _driverless(targets.driver(), cuda_cards())
+    return check_cuda(gpu.name if gpu else "", simulated, error, python, driverless)
+
+
+def _driverless(driver: int | None, cards: int) -> str:
+    """Return what keeps a driver from showing a card that is there; empty without a card.
+
+    Args:
+        driver: what the driver answers to its start, 0 or the number of an error; None without one.
+        cards: graphics cards of NVIDIA that are built in.
+    """
+    if not cards:
+        return ""
+    if driver is None:
+        return "there is a card of NVIDIA, and no driver of it"
+    return f"the driver of NVIDIA's card does not start (error {driver} of cuInit)"
+
+
+def cuda_cards(devices: Path = Path("/sys/bus/pci/devices")) -> int:
+    """Return how many graphics cards of NVIDIA are built in, as far as Linux shows them."""
+    cards = 0
+    for device in devices.glob("*"):
+        with contextlib.suppress(OSError):
+            vendor, kind = ((device / name).read_text().strip() for name in ("vendor", "class"))
+            cards += vendor == "0x10de" and kind.startswith("0x03")
+    return cards
 
 
 def _cache_folders() -> list[Path]:
@@ -300,15 +342,20 @@ def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> SetupChe
     return SetupCheck(name, "problem", f"starts {argv[0]}, and not {python}", fix)
 
 
-def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> SetupCheck:
+def check_cuda(
+    gpu: str, simulated: bool, error: str, python: str, driverless: str = ""
+) -> SetupCheck:
     """Check the GPU, which is never required. ``error`` says why Numba cannot use the one that is
-    there."""
+    there, and ``driverless`` why the driver of a card that is built in shows none."""
     if error:
         fix = f'"{python}" -m pip install {requirement("cuda13")} (older driver: cuda12)'
         return SetupCheck("CUDA", "note", error, fix if gpu else "")
     if gpu and simulated:
         text = f"simulated, because NUMBA_ENABLE_CUDASIM asks for it; there is a GPU: {gpu}"
         return SetupCheck("CUDA", "note", text)
+    if simulated and driverless:
+        text = f"simulated, for {driverless}; no lesson needs one"
+        return SetupCheck("CUDA", "note", text, DRIVER)
     if simulated:
         return SetupCheck("CUDA", "note", "simulated: no GPU here, and no lesson needs one")
     return SetupCheck("CUDA", "ok", gpu)
@@ -321,11 +368,11 @@ def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Set
         if writable(folder):
             return SetupCheck(name, "ok", str(folder))
     text = f"no folder can be written: {', '.join(map(str, folders))}"
-    fix = (
-        "set NUMBA_CACHE_DIR=%TEMP%\\numba"
-        if windows
-        else "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
-    )
+    if windows:
+        fix = "set NUMBA_CACHE_DIR=%TEMP%\\numba"
+    else:  # nobody else may write there: what Numba reads from a cache, it runs
+        own = writable(Path.home() / ".cache" / "numba")
+        fix = f"export NUMBA_CACHE_DIR={'$HOME/.cache/numba' if own else '$(mktemp -d)'}"
     return SetupCheck(name, "problem", f"{text}; kernels are compiled in every session", fix)
 
 
@@ -335,7 +382,7 @@ def check_memory(free: int, limit: str, system: int) -> SetupCheck:
     text = f"{units.both(free)} free"
     if limit:
         text += f"; {limit} allows less than the machine's {units.short(system)}"
-    fix = RAISE if limit else "close other programs"
+    fix = RAISE if limit else CLOSE
     if free < VERY_LITTLE:
         return SetupCheck("memory", "problem", text, fix)
     if free < LITTLE:

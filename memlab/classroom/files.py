@@ -1,0 +1,55 @@
+"""The files that a graded class leaves: the marks, what Canvas and Moodle import, the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from memlab import atomic_files
+from memlab.classroom import reasons, tables
+from memlab.classroom.batch import Batch
+from memlab.classroom.reasons import Reason
+from memlab.classroom.roster import Roster
+from memlab.classroom.submissions import PARTS, Handed
+
+FORMS = {"canvas": tables.canvas_csv, "moodle": tables.moodle_csv}
+"""What writes the table that a service imports."""
+
+
+def write(
+    target: Path, handed: Handed, batch: Batch, table: Sequence[tables.Row], roster: Roster | None
+) -> list[Path]:
+    """Write the table of all marks to ``target``, and beside it the reasons and the tables to
+    import: for the service that a roster comes from, else for both. Return the files.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    contents = {target: tables.marks_csv(table)}
+    for service, form in FORMS.items():
+        if roster is None or roster.service == service:
+            contents[_beside(target, f"-{service}.csv")] = form(handed, table, roster)
+    said = _reasons(handed, batch)
+    answers = reasons.answers({one.card for one in said}, parts(target) / "answers.json")
+    contents[_beside(target, "-reasons.md")] = reasons.page(said, answers)
+    for file, content in contents.items():
+        atomic_files.write(file, content.encode("utf-8", "replace"))
+    return [*contents]
+
+
+def parts(target: Path) -> Path:
+    """Return the folder of the results that belong to a table."""
+    return _beside(target, PARTS)
+
+
+def _beside(target: Path, end: str) -> Path:
+    return target.with_name(f"{target.name.removesuffix('.csv')}{end}")
+
+
+def _reasons(handed: Handed, batch: Batch) -> list[Reason]:
+    """Return the reasons at the cards of the lessons that were handed in."""
+    numbers = {one.lesson[:2] for one in handed.submissions}
+    records = {handed.label(learner): record for learner, record in handed.records.items()}
+    calls = [(handed.label(one.submission.learner), one.marks.calls) for one in batch.graded]
+    said = reasons.reasons(records, calls)
+    return [one for one in said if one.card.partition(".")[0] in numbers]
