@@ -174,11 +174,11 @@ class GuessesOfClass(View[RoomStudy]):
     )  # fmt: skip
     given = TextArea(
         doc="the guesses of the room, as a list or as text with one on a line", default="",
-        check=pasted, show=_one_line, linked=False, when=lambda now: not now.folder,
+        check=pasted, show=_one_line, when=lambda now: not now.folder,
     )  # fmt: skip
     later = TextArea(
         doc="the answers of the room after a discussion, likewise", default="", check=pasted,
-        show=_one_line, linked=False, when=lambda now: bool(now.given) and not now.folder,
+        show=_one_line, when=lambda now: bool(now.given) and not now.folder,
     )  # fmt: skip
     folder = TextBox(
         doc="a folder with the ``progress.json`` of each learner, in place of ``given``",
