@@ -316,11 +316,17 @@ def _possible(confinement: Confinement) -> list[str] | None:
         order = {
             "port": server.getsockname()[1], "processes": limits.processes, "disk": limits.disk,
             "files": limits.files, "memory": limits.memory,
-            "folders": ["/", "/usr/lib", "/dev", str(confinement.copy), str(Path.home())],
+            "folders": [str(folder) for folder in _closed_folders(confinement.copy)],
             "answers": [*map(str, worker_copy.ANSWERS), str(lesson_folders.LESSONS / "solutions")],
         }  # fmt: skip
         found = [_trial(confinement, limits, {**order, "only": name}) for name in ("", "memory")]
     return None if None in found else [name for names in found for name in names or ()]
+
+
+def _closed_folders(copy: Path) -> list[Path]:
+    """Return folders that a process must not write to; ``/tmp`` is its own empty folder."""
+    home = [folder for folder in (Path.home(),) if not folder.is_relative_to("/tmp")]
+    return [Path("/"), Path("/usr/lib"), Path("/dev"), copy, *home]
 
 
 def _trial(confinement: Confinement, limits: Limits, order: dict[str, object]) -> list[str] | None:

@@ -93,7 +93,7 @@ class Group:
     """A new group with limits, that processes join by their numbers."""
 
     def __init__(self, folders: Folders, limits: Limits) -> None:
-        name = f"memlab-{uuid4().hex[:12]}"
+        name = f"memlab-{os.getpid()}-{uuid4().hex[:12]}"
         self.version = folders.version
         self.memory, self.pids = folders.memory / name, folders.pids / name
         for folder in {self.memory, self.pids}:

@@ -141,11 +141,14 @@ def _ended(submission: Submission) -> str:
         "ended the process": submission.ended,
     }
     return " ".join(
-        f"{'Cells' if len(cells) > 1 else 'Cell'} {', '.join(str(n + 1) for n in sorted(cells))} "
-        f"{said}."
-        for said, cells in sentences.items()
-        if cells
+        f"Code {_numbered(cells)} {said}." for said, cells in sentences.items() if cells
     )
+
+
+def _numbered(cells: set[int]) -> str:
+    """Return the numbers of code cells for a sentence: ``"cells 1, 3"``."""
+    numbers = ", ".join(str(number + 1) for number in sorted(cells))
+    return f"cells {numbers}" if len(cells) > 1 else f"cell {numbers}"
 
 
 # -- cards --------------------------------------------------------------------------------------

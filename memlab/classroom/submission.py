@@ -31,6 +31,8 @@ PATIENCE = 2.0
 """Seconds beyond the limit: the process itself stops most of what loops."""
 LONGEST = 500
 """Most characters of a guess or a reason."""
+SHOWN = 80
+"""Most characters of a returned value as text."""
 CHOSEN = 1000
 """Most numbers of a choice, which is scored here."""
 STARTING = 30.0
@@ -52,10 +54,9 @@ class Submission:
 
     ``signs`` is what in its source could change a measurement, ``calls`` what its code answered to
     cards, ``functions`` the exercises that have a function, None if its cells never came to an end.
-    ``looped``, ``ended`` and ``full`` hold
-    the cells, from 0, that did not end in time, that ended the process, or that asked for too much
-    memory; ``unread`` is True if the process ended before any ran. ``peak`` is the most bytes that
-    a process held.
+    ``looped``, ``ended`` and ``full`` hold the cells, from 0, that did not end in time, that ended
+    the process, or that asked for too much memory; ``unread`` is True if the process ended before
+    any ran. ``peak`` is the most bytes that a process held.
     """
 
     cells: Sequence[str]
@@ -259,7 +260,7 @@ def given_in(written: Any, case: Arguments) -> Given:
     changed = safe_text(written["changed"])
     return Given(
         value=decoded(written["value"]),
-        shown=safe_text(written["shown"])[:200],
+        shown=safe_text(written["shown"])[:SHOWN],
         failure=None if written["failure"] is None else _failure(written["failure"]),
         memlab=written["memlab"] is True,
         started=written["started"] is True,

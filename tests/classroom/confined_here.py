@@ -10,7 +10,7 @@ import pytest
 from lessons import build
 from memlab.classroom.limits import MIB, Limits
 
-LIMITS = Limits(seconds=2, memory=300 * MIB, processes=32, files=64, disk=8 * MIB)
+LIMITS = Limits(seconds=10, memory=300 * MIB, processes=32, files=64, disk=8 * MIB)
 FULL = os.environ.get("MEMLAB_CLASSROOM") == "full"
 full = pytest.mark.skipif(not FULL, reason="takes minutes; MEMLAB_CLASSROOM=full runs it")
 

@@ -163,7 +163,7 @@ HOSTILE = {
     "endless loop": ([LOOP], {"looped"}),
     "endless loop that catches all": ([STUBBORN], {"looped"}),
     "endless loop in a cell": (["while True: pass", RIGHT], {"passed"}),
-    "memory": ([MEMORY], {"no memory"}),
+    "memory": ([MEMORY], {"no memory", "looped"}),
     "one large array": ([ONE_ARRAY], {"no memory"}),
     "fork bomb": ([FORKS, RIGHT], {"passed", "error"}),
     "fork bomb that ends": ([FORKS_THEN_ENDS, RIGHT], {"passed", "error"}),

@@ -3,7 +3,6 @@
 import os
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -76,7 +75,7 @@ def test_a_trial_finds_a_folder_that_can_be_written(confinement, monkeypatch, tm
     open_folder = tmp_path / "open"
     open_folder.mkdir()
     open_folder.chmod(0o777)
-    monkeypatch.setattr(Path, "home", lambda: open_folder)
+    monkeypatch.setattr(module, "_closed_folders", lambda copy: [open_folder])
     before = Confinement._command
     monkeypatch.setattr(Confinement, "_command", lambda *a: shows(open_folder)(before(*a)))
     assert module._possible(confinement) == ["write outside"]
@@ -118,7 +117,7 @@ def test_a_process_that_ends_leaves_nothing(confinement):
     with confinement.worker(LIMITS) as worker:
         assert worker.group is None or worker.group.memory.exists()
     if folders is not None:
-        assert not [*folders.memory.glob("memlab-*")]
+        assert not [*folders.memory.glob(f"memlab-{os.getpid()}-*")]
 
 
 def test_the_copy_has_all_that_is_needed_and_no_answer(tmp_path):

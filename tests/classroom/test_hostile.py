@@ -3,39 +3,43 @@
 import os
 import socket
 import time
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from memlab.classroom import control_groups
 from memlab.classroom.limits import MIB
 from memlab.classroom.marking import grade_notebook
-from tests.classroom.confined_here import LIMITS, write
+from tests.classroom.confined_here import LIMITS, full, write
 from tests.classroom.hostile import HOSTILE, SOLVED
 
 pytestmark = pytest.mark.measures  # starts processes
 
-PROCESSES = Path("/proc")
-AT_MOST = 3 * LIMITS.seconds + 12
-"""Seconds for one notebook: what loops is stopped, then the process starts again."""
+SECOND_FORMS = {"endless loop in a cell", "one large array", "fork bomb that ends"}
+NAMES = [pytest.param(name, marks=full) if name in SECOND_FORMS else name for name in HOSTILE]
+AT_MOST = 30
+"""Seconds for one notebook on a busy machine, where it takes at most 5 on an idle one."""
 
 
-def marks_of(path, confinement, lesson="13"):
-    marks = grade_notebook(path, 7, confinement, LIMITS, lesson)
+def limits_of(name):
+    """What loops uses up its seconds; the others are patient, for the machine is busy."""
+    return replace(LIMITS, seconds=2) if "loop" in name or "bomb" in name else LIMITS
+
+
+def marks_of(path, confinement, limits):
+    marks = grade_notebook(path, 7, confinement, limits)
     return marks, {mark.question: mark for mark in marks.marks}
 
 
 def groups_left():
-    """The control groups of submissions that are still there."""
+    """The control groups of this process's submissions that are still there: one goes when its last
+    process has ended."""
+    own = f"memlab-{os.getpid()}-*"
     folders = control_groups.find()
-    return (
-        []
-        if folders is None
-        else [*folders.memory.glob("memlab-*"), *folders.pids.glob("memlab-*")]
-    )
+    return [] if folders is None else [*folders.memory.glob(own), *folders.pids.glob(own)]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_hostile_notebook_changes_nothing(confinement, tmp_path, name):
     cells, states = HOSTILE[name]
     canary = tmp_path / "canary"
@@ -49,7 +53,7 @@ def test_a_hostile_notebook_changes_nothing(confinement, tmp_path, name):
         head = "\n".join(f"{key} = {value}" for key, value in known.items())
         path = write(tmp_path / "13_language_model.ipynb", head, *cells, SOLVED)
         begin, before = time.monotonic(), {entry.name for entry in tmp_path.iterdir()}
-        marks, by_name = marks_of(path, confinement)
+        marks, by_name = marks_of(path, confinement, limits_of(name))
         seconds = time.monotonic() - begin
     assert by_name["13.passes"].state in states, by_name
     assert by_name["13.cache_bytes"].state == "passed", (by_name, marks.ended)

@@ -166,7 +166,7 @@ def test_too_many_loops_leave_the_rest_unmarked(confinement, tmp_path):
     path = write(tmp_path / "13.ipynb", *4 * ["while True: pass"], right)
     marks = grade_notebook(path, 5, confinement, limits)
     assert by_question(marks)["13.cache_bytes"].state == "error"
-    assert marks.ended == "Cells 1, 2 did not end within 0.3 s."
+    assert marks.ended == "Code cells 1, 2 did not end within 0.3 s."
 
 
 def test_a_file_that_is_no_notebook_gets_a_sentence_and_no_mark(confinement, tmp_path):

@@ -56,6 +56,11 @@ PATCHES = [
     ("__builtins__", "line 1 uses __builtins__"),
     ("x = np.memmap('f')", "line 1 uses .memmap"),
     ("b = bytearray(9)", "line 1 uses bytearray"),
+    ("np.savetxt(f, x)", "line 1 uses .savetxt"),
+    ("frame.to_csv(f)", "line 1 uses .to_csv"),
+    ("f('/proc/self/fd/4')", "line 1 names '/proc/self/fd/4'"),
+    ("\uff53etattr(a, 'b', 1)", "line 1 uses setattr"),
+    ("pandas.eval('a')", "line 1 uses .eval"),
 ]
 
 
@@ -79,4 +84,5 @@ def test_a_class_may_have_attributes_of_its_own():
 def test_signs_are_few_and_code_that_is_no_python_has_none():
     assert len(signs("\n".join(f"a.b{n} = 1" for n in range(100)))) == MOST
     assert signs("def f(:") == []
+    assert signs(f"x = {'-' * 10**4}1") == ["cannot be read as a whole"]
     assert signs("a\0b") == []
