@@ -100,7 +100,7 @@ def _judged(task: ExerciseTask, report: Report, there: FunctionThere) -> Questio
     """Return the mark for a report. Where it rests on what the submission's process says of itself,
     and its source has signs of patching, a person decides."""
     submission, said = there.submission, visible(report.said, "\n")
-    own_word = task.plan is not None or task.run is not None or submission.confinement.trusted
+    own_word = task.plan is not None or task.run is not None
     if report.passed and own_word and submission.signs:
         why = f"the source could change how it is measured: {'; '.join(submission.signs)}"
         return QuestionMark(task.name, "exercise", "review", said, peak=there.peak, review=why)
