@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module, metadata
+from itertools import islice
 from pathlib import Path
 
 from memlab import free_memory, units
@@ -141,7 +142,7 @@ def examine() -> list[SetupCheck]:
         *([_blas(python), _cuda(python)] if numba.status == "ok" else []),
         check_cache(folders),
         _shared_cache(),
-        room_left.check_disks(room_left.disks(filter(writable, folders)), python),
+        room_left.check_disks(room_left.disks(islice(filter(writable, folders), 1)), python),
         _memory(),
         _lessons(),
     ]
