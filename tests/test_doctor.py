@@ -15,6 +15,7 @@ import pytest
 import memlab
 from memlab import cli, free_memory, setup_checks
 from memlab.errors import InputError
+from memlab.kernels import shared_cache
 from memlab.lesson_folders import LESSONS, PACKAGE
 from memlab.setup_checks import SetupCheck, SetupReport, blas_threads, lab_extensions, room_left
 from memlab.setup_checks.lab_extensions import LabExtensions
@@ -204,6 +205,30 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     assert str(closed[0]) in check.text
     assert check.fix.startswith("export NUMBA_CACHE_DIR=")
     assert check.fix != setup_checks.check_cache(closed, windows=True).fix
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not tell who can write")
+def test_a_folder_of_shared_kernels_that_is_not_read_is_noted(tmp_path, monkeypatch):
+    monkeypatch.delenv(shared_cache.VARIABLE, raising=False)
+    assert setup_checks._shared_cache() is None
+    assert shared_kernels(tmp_path, monkeypatch).status == "ok"
+    file = tmp_path / "some.nbc"
+    file.touch()
+    file.chmod(0o666)
+    check = shared_kernels(tmp_path, monkeypatch)
+    assert (check.status, check.name) == ("note", "shared kernels")
+    assert f"others can write to {file}" in check.text
+    assert check.fix.endswith(f'chmod -R go-w "{tmp_path}"')
+    assert "compile_kernels.py" in shared_kernels(tmp_path / "missing", monkeypatch).fix
+
+
+def shared_kernels(folder, monkeypatch):
+    """Result of the check of a folder that the environment names."""
+    monkeypatch.setenv(shared_cache.VARIABLE, str(folder))
+    shared_cache.refusal.cache_clear()
+    check = setup_checks._shared_cache()
+    assert check
+    return check
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the line is that of a Unix shell")

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module, metadata
+from itertools import islice
 from pathlib import Path
 
 from memlab import free_memory, units
 from memlab.errors import IN_PAGE, InputError
+from memlab.kernels import shared_cache
 from memlab.lesson_folders import PACKAGE, requirement
 from memlab.setup_checks import (
     blas_threads,
@@ -139,7 +141,8 @@ def examine() -> list[SetupCheck]:
         _notebooks(python),
         *([_blas(python), _cuda(python)] if numba.status == "ok" else []),
         check_cache(folders),
-        room_left.check_disks(room_left.disks(filter(writable, folders)), python),
+        _shared_cache(),
+        room_left.check_disks(room_left.disks(islice(filter(writable, folders), 1)), python),
         _memory(),
         _lessons(),
     ]
@@ -186,7 +189,7 @@ def _lessons() -> SetupCheck | None:
     needs = room_left.recorded()
     if not needs or not free_memory.measurable():
         return None
-    room = free_memory.room()
+    room = free_memory.room(of_a_run=False)  # a lesson's bytes are those of its whole kernel
     return room_left.check_lessons(room.nbytes, needs, RAISE if room.limit else CLOSE)
 
 
@@ -276,6 +279,14 @@ def _cache_folders() -> list[Path]:
     with contextlib.suppress(Exception):  # check_numba says why
         folders.append(import_module("memlab.kernels.numba_private_api").user_folder())
     return folders
+
+
+def _shared_cache() -> SetupCheck | None:
+    named = os.environ.get(shared_cache.VARIABLE)
+    if not named:
+        return None
+    place = Path(named).expanduser().resolve()
+    return check_shared_cache(str(place), shared_cache.refusal(place))
 
 
 # -- what was seen, judged ----------------------------------------------------------------------
@@ -389,6 +400,21 @@ def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Set
         own = writable(Path.home() / ".cache" / "numba")
         fix = f"export NUMBA_CACHE_DIR={'$HOME/.cache/numba' if own else '$(mktemp -d)'}"
     return SetupCheck(name, "problem", f"{text}; kernels are compiled in every session", fix)
+
+
+def check_shared_cache(folder: str, refusal: str) -> SetupCheck:
+    """Check that the folder of kernels that learners of a hub share is read. ``refusal`` says why
+    it is not."""
+    name = "shared kernels"
+    if not refusal:
+        return SetupCheck(name, "ok", folder)
+    text = f"{folder} is not read: {refusal}; kernels are compiled for each learner"
+    fix = (
+        f'sudo "{sys.executable}" deploy/compile_kernels.py "{folder}"'
+        if refusal == shared_cache.MISSING
+        else f'sudo chown -R root "{folder}" && sudo chmod -R go-w "{folder}"'
+    )
+    return SetupCheck(name, "note", text, fix)
 
 
 def check_memory(free: int, limit: str, system: int) -> SetupCheck:

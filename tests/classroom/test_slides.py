@@ -71,6 +71,13 @@ def test_what_a_card_says_to_a_right_guess_is_left_out():
     assert (card.guess, card.diagnosis, card.said) == ("", "", ("Because.",))
 
 
+def test_a_card_in_another_language_is_read_too():
+    text = "回忆。 哪个\n  a: 甲。\n你的猜测  乙\n正确答案  甲\n为什么\n因为。"
+    card = card_text.read(text)
+    assert (card.guess, card.diagnosis, card.said) == ("乙", "为什么", ("因为。",))
+    assert "<span>回忆。</span> 哪个" in card_text.question_html(card)
+
+
 def test_a_question_is_shown_with_letters_and_without_code():
     how = 'Answer with lesson.recall("x").guess("...").'
     html = card_text.question_html(card_text.read(f"Recall. Is a < b?\n  yes: Yes.\n{how}"))
@@ -210,6 +217,18 @@ def test_a_lesson_is_named_by_its_number_its_name_or_a_path(tmp_path):
     assert notebook_of("03", solved=True).parent.name == "solutions"
     assert notebook_of("leak", solved=True).name == "10_leak.ipynb"
     assert notebook_of("mine/week.ipynb").name == "week.ipynb"
+
+
+def test_a_translated_lesson_is_taken_in_the_language_of_the_reader(monkeypatch):
+    monkeypatch.setattr("memlab.strings.language", lambda: "zh")
+    for solved in (False, True):
+        file = notebook_of("01", solved)
+        assert "zh" in file.parts
+        assert ("solutions" in file.parts) == solved
+    html, _ = page(file)
+    assert '<html lang="zh">' in html
+    assert "MEMLAB_LANGUAGE" not in html
+    assert notebook_of("03").parent == build.LESSONS
 
 
 @pytest.mark.parametrize(

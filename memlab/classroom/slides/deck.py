@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from unicodedata import east_asian_width
 
 from memlab.classroom.slides import card_text
 from memlab.classroom.slides.card_text import ANSWERS, ASKS, CardText
@@ -93,7 +94,7 @@ def height(slide: Slide) -> float:
     if slide.picture:
         return high + CODE * (CODE_LINES - CODE_BESIDE)
     if slide.card:
-        question = ASKED * -(-len(slide.card.question) // (LETTERS - 8))
+        question = ASKED * -(-_width(slide.card.question) // (LETTERS - 8))
         said = sum(map(_height, slide.card.said))
         return high + question + FRAME + said + CHOICE * len(slide.card.options)
     return high + CODE * _lines(slide) if slide.printed else high
@@ -104,7 +105,8 @@ def _of_cell(cell: Cell, heading: str) -> Iterator[Slide]:
     if cell["cell_type"] == "markdown":
         yield from _of_text(source, heading)
     elif cell["cell_type"] == "code" and not CHECKS.search(source):
-        yield from _of_code(source, cell.get("outputs", []), heading)
+        hidden = cell.get("metadata", {}).get("jupyter", {}).get("source_hidden", False)
+        yield from _of_code(source, cell.get("outputs", []), heading, hidden)
 
 
 # -- texts ----------------------------------------------------------------------------------------
@@ -168,13 +170,18 @@ def _item(text: str) -> bool:
 def _height(text: str) -> float:
     """Return about how many lines a text takes."""
     parts = re.split(r"\n(?=[-*|]|\d+\. )|\n\n", text)
-    return sum(-(-len(" ".join(part.split())) // LETTERS) + GAP for part in parts if part)
+    return sum(-(-_width(" ".join(part.split())) // LETTERS) + GAP for part in parts if part)
+
+
+def _width(text: str) -> int:
+    """Return how many Latin letters are as wide as a text."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 # -- code and what it shows -----------------------------------------------------------------------
 
 
-def _of_code(source: str, outputs: list[Cell], heading: str) -> Iterator[Slide]:
+def _of_code(source: str, outputs: list[Cell], heading: str, hidden: bool) -> Iterator[Slide]:
     shown = list(filter(None, (_of_output(output) for output in outputs)))
     if ANSWERS.search(source):
         yield from map(_answer, shown[:1], [heading])
@@ -186,7 +193,7 @@ def _of_code(source: str, outputs: list[Cell], heading: str) -> Iterator[Slide]:
         yield Slide(heading, "question", card=asked, caption=source.splitlines()[-1])
         yield from (replace(one, heading=heading) for one in others)
         return
-    yield from _run(source, shown, heading)
+    yield from _run("" if hidden else source, shown, heading)
 
 
 def _answer(shown: Slide, heading: str) -> Slide:
