@@ -240,6 +240,40 @@ def test_a_cache_is_never_put_where_nothing_can_be_written(home, line, tmp_path,
     assert check.fix == f"export NUMBA_CACHE_DIR={line}"
 
 
+@every_row(
+    ("kernelspec", "told"),
+    [
+        ({"name": "python3"}, ""),
+        ({"name": "gone"}, "asks for the kernel gone, which Jupyter lacks"),
+        ({}, ""),
+        (None, ""),
+    ],
+)
+def test_a_copy_of_a_lesson_that_asks_for_another_kernel_is_named(
+    kernelspec, told, tmp_path, monkeypatch
+):
+    (tmp_path / "my").mkdir(exist_ok=True)
+    metadata = {"metadata": {"kernelspec": kernelspec}}
+    (tmp_path / "my" / "03_lowering.ipynb").write_text(json.dumps(metadata))
+    (tmp_path / "my" / "own.ipynb").write_text("{")
+    (tmp_path / "my" / "00_start.ipynb").write_text("{")
+    monkeypatch.chdir(tmp_path)
+    check = setup_checks._notebooks(sys.executable)
+    assert bool(check) == bool(told)
+    if check:
+        assert check.status == "problem"
+        assert told in check.text
+        assert "03_lowering.ipynb" in check.text
+
+
+@every_row(
+    ("executable", "ours"),
+    [(sys.executable, True), ("python3", True), ("/opt/torch/bin/python", False), ("", False)],
+)
+def test_a_kernel_is_judged_by_the_python_that_it_starts(executable, ours):
+    assert setup_checks._starts(executable, sys.executable) == ours
+
+
 # -- live views in JupyterLab -------------------------------------------------------------------
 
 BOTH = frozenset(lab_extensions.NEEDED)

@@ -38,21 +38,18 @@ def facts(
     }
 
 
-def text(facts: Mapping[str, Any], trusted: bool) -> str:
-    """Return the report on the figures of ``facts``, to which ``at_once`` was added, the number of
-    notebooks that were graded at once, and ``why_so_many``. ``trusted`` says that submissions were
-    run without confinement."""
+def text(facts: Mapping[str, Any]) -> str:
+    """Return the report on the figures of ``facts``, to which were added: ``at_once``, the number
+    of notebooks that were graded at once, and ``why_so_many``; ``confinement``, a sentence on how
+    they were run; ``files``, those that were written."""
     kept = f", {facts['kept']} kept from an earlier call" if facts["kept"] else ""
-    lines = [
-        f"{facts['learners']} learners, {facts['submissions']} submissions: "
-        f"{facts['graded']} graded{kept}."
-    ]
-    lines += [_cost(facts)] if facts["graded"] else []
-    lines += ["They were run without confinement (--trusted)."] if trusted else []
-    lines += ["", *_questions(facts["questions"])]
+    submissions = f"{facts['learners']} learners, {facts['submissions']} submissions"
+    lines = [f"{submissions}: {facts['graded']} graded{kept}."]
+    lines += [_cost(facts), facts["confinement"]] if facts["graded"] else []
+    lines += ["", *_questions(facts["questions"]), ""]
     lines += [f"Looped: {_named(who)} in {name}." for name, who in facts["looped"].items()]
     lines += [f"Look at {who}: {reason}." for who, reason in facts["review"].items()]
-    return "\n".join([*lines, *facts["sentences"]])
+    return "\n".join([*lines, *facts["sentences"], f"Written: {', '.join(facts['files'])}"])
 
 
 def missing(handed: Handed, roster: Roster | None) -> list[str]:

@@ -75,33 +75,28 @@ def rows(handed: Handed, graded: Iterable[Graded], trusted: bool) -> list[Row]:
 
 def _row(handed: Handed, one: Graded, mark: QuestionMark, trusted: bool) -> Row:
     """Return the row of a question: its mark, and what the progress file says of it."""
-    learner, record = one.submission.learner, handed.records.get(one.submission.learner)
-    broken = learner in handed.broken
+    learner = one.submission.learner
+    record = handed.records.get(learner)
     state, review = mark.state, mark.review
     if mark.kind == "card":
         state = _card_state(mark, record)
-        if broken and state == "not tried":
+        if state == "not tried" and learner in handed.broken:
             state, review = "review", "progress.json could not be read"
-    verdict, case, hint = _parts(mark.said)
-    peak = mark.peak
     return Row(
-        handed.label(learner),
-        one.submission.lesson,
-        mark.question,
-        mark.kind,
-        state,
-        None if review else int(state == "passed"),
-        1,
-        verdict,
-        case,
-        hint,
-        peak,
-        "" if peak is None else SELF_MEASURED,
-        *_help(mark, record),
-        review,
-        one.seed,
-        "progress.json" if record and one.seed == record["seed"] else "name",
-        "trusted" if trusted else "confined",
+        learner=handed.label(learner),
+        lesson=one.submission.lesson,
+        question=mark.question,
+        kind=mark.kind,
+        state=state,
+        points=None if review else int(state == "passed"),
+        peak_bytes=mark.peak,
+        peak_is="" if mark.peak is None else SELF_MEASURED,
+        review=review,
+        seed=one.seed,
+        seed_from="progress.json" if record and one.seed == record["seed"] else "name",
+        confinement="trusted" if trusted else "confined",
+        **_said(mark),
+        **_recorded(mark, record),
     )
 
 
@@ -113,29 +108,33 @@ def _card_state(mark: QuestionMark, record: Mapping[str, Any] | None) -> str:
     return "skipped" if turns else mark.state
 
 
-def _help(
-    mark: QuestionMark, record: Mapping[str, Any] | None
-) -> tuple[int | None, int | None, str]:
-    """Return hints used, attempts, and whether the solution was shown, by the learner's file."""
+def _said(mark: QuestionMark) -> dict[str, Any]:
+    """Return the report on a wrong answer in three columns: the verdict, the smallest case that
+    fails with what was returned there, and the hint. Any other report is a verdict."""
+    verdict, case, *hint = [*mark.said.splitlines(), "", ""]
+    if mark.state not in ("failed", "no memory"):
+        return {"verdict": mark.said}
+    return {"verdict": verdict, "smallest_failing_case": case, "hint": " ".join(hint).strip()}
+
+
+def _recorded(mark: QuestionMark, record: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the learner's own file says: hints used, attempts, whether the solution was
+    shown."""
     if record is None:
-        return None, None, ""
+        return {}
     if mark.kind == "card":
-        return None, len(record["cards"].get(mark.question, [])), ""
+        return {"attempts": len(record["cards"].get(mark.question, []))}
     entry = record["exercises"].get(mark.question, {"hints": 0, "checks": 0, "solution": None})
-    shown = "yes" if entry["solution"] else "no"
-    return _count(entry["hints"]), _count(entry["checks"]), shown
+    return {
+        "hints_used": _count(entry["hints"]),
+        "attempts": _count(entry["checks"]),
+        "solution_shown": "yes" if entry["solution"] else "no",
+    }
 
 
 def _count(number: int) -> int:
     """Return a count of a learner's file, within what a count can be."""
     return max(0, min(int(number), 9999))
-
-
-def _parts(said: str) -> tuple[str, str, str]:
-    """Return the verdict of a report, its smallest failing case with what was returned there, and
-    the hint."""
-    verdict, *more = said.splitlines() or [""]
-    return verdict, " ".join(more[:1]), " ".join(more[1:])
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -335,7 +335,7 @@ def slides(options: Options) -> int:
 
 
 def progress(options: Options) -> int:
-    """Show which cards and exercises of the lessons you have done. This is not a mark."""
+    """Show which cards and exercises of the lessons you have done. A guess is never a mark."""
     from memlab import strings
     from memlab.cli.lessons import progress_file
     from memlab.lesson import progress as record
@@ -398,10 +398,9 @@ def grade(options: Options) -> int:
     table = tables.rows(handed, batch.graded, options.trusted)
     written = files.write(target, handed, batch, table, people)
     facts = report.facts(handed, batch, table, report.missing(handed, people))
-    facts |= {"at_once": jobs, "why_so_many": why}
-    said = report.text(facts, options.trusted)
+    facts |= {"at_once": jobs, "why_so_many": why, "confinement": confinement.said}
     facts |= {"schema": "memlab.grade/1", "files": [*map(str, written)], "trusted": options.trusted}
-    _show(options, facts, "\n".join([said, "", f"Written: {', '.join(facts['files'])}"]))
+    _show(options, facts, report.text(facts))
     return 1 if any(one.lost for one in batch.graded) else 0
 
 

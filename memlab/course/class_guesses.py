@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class RoomStudy(Study):
     truth: Truth | None = None
     broken: int = 0
 
-    @property
+    @cached_property
     def rows(self) -> list[GuessRow]:
         """The rows of the histogram, for each its label, its tallies, and whether it is right."""
         return self.guesses.rows(self.truth)
@@ -72,11 +73,14 @@ class RoomStudy(Study):
     @property
     def sentences(self) -> list[str]:
         """Sentences on the guesses; the answer is the first of them once it is revealed."""
-        told = [] if self.empty and self.truth is None else self.guesses.told(self.truth)
-        hidden = [_text("hidden" if not self.empty else "empty")] if self.truth is None else []
-        broken = "broken.one" if self.broken == 1 else "broken.many"
-        files = [_text(broken, count=self.broken)] if self.broken else []
-        return [*hidden, *told, *files]
+        told = self.guesses.told(self.truth)
+        if self.truth is None:
+            first = _text("empty") if self.empty else _text("hidden", counted=told[0])
+            told = [first, *told[1:]]
+        if self.broken:
+            key = "broken.one" if self.broken == 1 else "broken.many"
+            told.append(_text(key, count=self.broken))
+        return told
 
     def table(self) -> Table:
         """Return the histogram as a table, for the text."""
@@ -124,6 +128,11 @@ def pasted(given: object) -> str:
     return "\n".join(map(printed, listed("guesses", given, "9", "2.25")))
 
 
+def _one_line(text: str) -> str:
+    """Return guesses as they stand in their field: a column would push the histogram away."""
+    return "; ".join(pasted_guesses.lines(text))
+
+
 def _folder(given: object) -> str:
     if not isinstance(given, str | Path):
         raise InputError(_("{given} is no folder; give its name, such as 'handed-in'.",
@@ -165,11 +174,11 @@ class GuessesOfClass(View[RoomStudy]):
     )  # fmt: skip
     given = TextArea(
         doc="the guesses of the room, as a list or as text with one on a line", default="",
-        check=pasted, linked=False, when=lambda now: not now.folder,
+        check=pasted, show=_one_line, when=lambda now: not now.folder,
     )  # fmt: skip
     later = TextArea(
         doc="the answers of the room after a discussion, likewise", default="", check=pasted,
-        linked=False, when=lambda now: bool(now.given) and not now.folder,
+        show=_one_line, when=lambda now: bool(now.given) and not now.folder,
     )  # fmt: skip
     folder = TextBox(
         doc="a folder with the ``progress.json`` of each learner, in place of ``given``",
@@ -209,7 +218,8 @@ class GuessesOfClass(View[RoomStudy]):
 
     def buttons(self, now: State) -> Mapping[str, str]:
         again = {"again": "again"} if now.folder else {}
-        return {"hide" if now.revealed else "reveal": "hide" if now.revealed else "reveal", **again}
+        shows = "hide" if now.revealed else "reveal"
+        return {shows: shows, **again}
 
     def on_action(self, now: State, name: str, value: Any) -> State | None:
         if name in ("reveal", "hide"):
@@ -251,7 +261,7 @@ def _histogram(room: RoomStudy, width: float) -> Iterator[PageBlock]:
     yield Key(list(_legend(room)), 13, gap=8)
     names = max(texts.width(row.label, 13) for row in rows) * 1.1
     if names <= NAMES * width:
-        yield _chart(room, rows, names + TICK + APART, True, 10)
+        yield _chart(room, rows, names + TICK, True, 10)
     else:
         for row in rows:
             yield Paragraphs(row.label, 13, bold=row.truth, left=TICK, gap=8, told=False)
@@ -308,11 +318,9 @@ def _amount(room: RoomStudy, row: GuessRow, series: int) -> str:
 def _marks(room: RoomStudy, rows: Iterable[GuessRow], named: bool) -> Iterator[Mark]:
     for index, row in enumerate(rows):
         if row.truth or any(tally.right for tally in row.counts):
-            dx = 9 - TICK if not named else 0
-            yield Glyph(0, index + 0.5, TICKED, "rule", dx=dx or -APART - 4, width=2.4)
+            yield Glyph(0, index + 0.5, TICKED, "rule", dx=-TICK / 2, width=2.4)
         if named:
-            yield ChartText(0, index + 0.5, row.label, 13, "end", -APART - TICK + 8, 5,
-                            bold=row.truth)  # fmt: skip
+            yield ChartText(0, index + 0.5, row.label, 13, "end", -TICK, 5, bold=row.truth)
         for at, length in enumerate(_shares(room, row)):
             yield from _bar(room, row, at, (index, length))
 

@@ -75,7 +75,7 @@ class ClassGuesses:
     def told(self, truth: Truth | None = None) -> list[str]:
         """Return how many answered and, with the truth, what it is, how many were right, and the
         most common mistake."""
-        lines = [self._counted()]
+        lines = [self._counted()] if truth is None or self.skipped else []
         if truth is not None:
             lines = [self._result(truth), *lines]
             if mistake := self.common_mistake(truth):

@@ -19,9 +19,11 @@ from memlab.strings import gettext as _
 
 MOST = 20_000
 """Most characters of a pasted text: a class of hundreds."""
-SEPARATORS = r"[;\uff1b\uff0c\u3001\t]|,\s"
+LINES = re.compile(r"[\n\r;\uff1b]+")
+"""Ends of a line: a semicolon is one, too."""
+SEPARATORS = r"[\uff0c\u3001\t]|,\s"
 """Signs between two answers on a line, those of Chinese and Japanese among them."""
-_NUMBERS = re.compile(r"[\d.\s,;]+")
+_NUMBERS = re.compile(r"[\d.\s,]+")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COUNTED = re.compile(r"(.*?\S)\s*[:=\s]\s*(\d{1,3})")
 """An option and the number of its votes, as a poll tells them: ``"A: 12"``."""
@@ -50,7 +52,7 @@ def _answers(topic: Question, text: str, unread: list[str]) -> Iterator[Answer]:
     if len(text) > MOST:
         raise InputError(_("the guesses have {given} characters; give at most {most}, an answer on "
                            "a line.", given=f"{len(text):,}", most=f"{MOST:,}"))  # fmt: skip
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for line in lines(text):
         for part in _parts(topic, line):
             try:
                 yield from voted(topic, part)
@@ -58,12 +60,17 @@ def _answers(topic: Question, text: str, unread: list[str]) -> Iterator[Answer]:
                 unread.append(part)
 
 
+def lines(text: str) -> list[str]:
+    """Return the lines of a text that are not empty."""
+    return [line for line in map(str.strip, LINES.split(text)) if line]
+
+
 def _parts(topic: Question, line: str) -> list[str]:
     """Return the parts of a line that are an answer each. A row of plain numbers is several, even
     where it could be read as one: 9 100."""
     if not topic.options and _NUMBERS.fullmatch(line):
-        return [part for piece in _split(r"[\s;]+|,\s+", line) for part in _apart(piece)]
-    ways = [line], _split(SEPARATORS, line), _split(r"[\s,;]+", line)
+        return [part for piece in _split(r",?\s+", line) for part in _apart(piece)]
+    ways = [line], _split(SEPARATORS, line), _split(r"[\s,]+", line)
     return next((way for way in ways if _readable(topic, way)), ways[1])
 
 

@@ -1,4 +1,4 @@
-"""Progress of a learner, in one local JSON file that people can read. It is never a mark.
+"""Progress of a learner, in one local JSON file that people can read. No guess is ever a mark.
 
 ``MEMLAB_PROGRESS`` names the file; without it nothing is stored. A lesson never fails because of
 it: a file that cannot be read or written is left unchanged, one sentence says so, the lesson goes

@@ -13,13 +13,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module, metadata
+from itertools import islice
 from pathlib import Path
 
 from memlab import free_memory, units
 from memlab.errors import IN_PAGE, InputError
 from memlab.kernels import shared_cache
 from memlab.lesson_folders import PACKAGE, requirement
-from memlab.setup_checks import blas_threads, lab_extensions, room_left, second_package
+from memlab.setup_checks import (
+    blas_threads,
+    lab_extensions,
+    notebook_kernels,
+    room_left,
+    second_package,
+)
 from memlab.setup_checks.setup_check import SetupCheck as SetupCheck
 from memlab.setup_checks.setup_check import Status
 
@@ -33,6 +40,8 @@ DRIVER = (
     "install NVIDIA's driver and restart (Ubuntu: sudo ubuntu-drivers install); a container needs "
     "--gpus all"
 )
+PLAIN = re.compile(r"python(\d(\.\d+)?)?")
+"""Executables of a kernel for which Jupyter starts its own Python."""
 ELSEWHERE = "what needs a GPU, threads or PyTorch runs in the lab on a computer"
 RESTART = "Type in a terminal what fixes it, then choose Kernel > Restart Kernel."
 
@@ -129,10 +138,11 @@ def examine() -> list[SetupCheck]:
         numba,
         _extensions(python),
         check_kernel(_kernel_command(), python, own=sys.prefix != sys.base_prefix),
+        _notebooks(python),
         *([_blas(python), _cuda(python)] if numba.status == "ok" else []),
         check_cache(folders),
         _shared_cache(),
-        room_left.check_disks(room_left.disks(filter(writable, folders)), python),
+        room_left.check_disks(room_left.disks(islice(filter(writable, folders), 1)), python),
         _memory(),
         _lessons(),
     ]
@@ -215,6 +225,12 @@ def _kernel_command() -> list[str] | None:
         return list(KernelSpecManager().get_kernel_spec("python3").argv)
     except Exception:  # no jupyter_client, no such kernel, or a file that cannot be read
         return None
+
+
+def _notebooks(python: str) -> SetupCheck | None:
+    foreign = [asked for asked in notebook_kernels.look(Path.cwd())
+               if not _starts(asked.executable, python)]  # fmt: skip
+    return notebook_kernels.check_notebooks(foreign, python)
 
 
 def _cuda(python: str) -> SetupCheck | None:
@@ -345,9 +361,9 @@ def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> SetupChe
     fix = f'"{python}" -m ipykernel install --{"sys-prefix" if own else "user"} --name python3'
     if not argv:
         return SetupCheck(name, "problem", "Jupyter has no kernel of that name", fix)
-    if re.fullmatch(r"python(\d(\.\d+)?)?", argv[0]):
+    if PLAIN.fullmatch(argv[0]):
         return SetupCheck(name, "ok", "the Python that starts JupyterLab")
-    if _folder(argv[0]) == _folder(python):
+    if _starts(argv[0], python):
         return SetupCheck(name, "ok", argv[0])
     return SetupCheck(name, "problem", f"starts {argv[0]}, and not {python}", fix)
 
@@ -424,6 +440,13 @@ def writable(folder: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def _starts(executable: str, python: str) -> bool:
+    """True if the executable of a kernel is this Python, or the one that starts JupyterLab."""
+    if not executable or PLAIN.fullmatch(executable):
+        return bool(executable)
+    return _folder(executable) == _folder(python)
 
 
 def _folder(executable: str) -> str:

@@ -31,27 +31,27 @@ def stub(lesson: str = LESSON) -> dict[str, Any]:
     return notebook
 
 
-def with_code(code: str, lesson: str = LESSON) -> str:
-    """The released notebook with one more cell before its checks."""
+def with_code(*codes: str, lesson: str = LESSON) -> str:
+    """The released notebook with more cells before its check."""
     notebook = stub(lesson)
-    cell: dict[str, Any] = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [],
-            "execution_count": None, "source": code.splitlines(keepends=True)}  # fmt: skip
-    places = [n for n, each in enumerate(notebook["cells"]) if "check(" in "".join(each["source"])]
-    notebook["cells"].insert(places[0], cell)
+    place = next(n for n, one in enumerate(notebook["cells"]) if "check(" in "".join(one["source"]))
+    notebook["cells"][place:place] = [
+        {
+            "cell_type": "code", "id": f"own-{number}", "metadata": {}, "outputs": [],
+            "execution_count": None, "source": code.splitlines(keepends=True),
+        }
+        for number, code in enumerate(codes)
+    ]  # fmt: skip
     return json.dumps(notebook)
-
-
-def solved() -> str:
-    """The released notebook with the solution of its exercise."""
-    code = solution_of(tasks()[EXERCISE])
-    assert code is not None
-    return with_code(code)
 
 
 def kinds() -> dict[str, str]:
     """The notebooks of learners by what they did."""
-    hostile = {name: with_code(code) for name, code in HOSTILE.items()}
-    return {"solved": solved(), "stub": json.dumps(stub()), "wrong": with_code(WRONG), **hostile}
+    code = solution_of(tasks()[EXERCISE])
+    assert code is not None
+    hostile = {name: with_code(code, more) for name, more in HOSTILE.items()}
+    one = {"solved": with_code(code), "wrong": with_code(WRONG), "stub": json.dumps(stub())}
+    return {**one, **hostile}
 
 
 def hand_in(folder: Path, who: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from memlab.classroom import reasons, report, roster, tables
 from memlab.classroom.batch import Batch, Graded, blank
-from memlab.classroom.marks import STATES, CardCall, NotebookMarks
+from memlab.classroom.marks import STATES, CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import handed_in
 from memlab.errors import InputError
 from tests.classroom.handing_in import (
@@ -77,6 +78,14 @@ def test_a_row_has_the_mark_and_what_the_progress_file_says(a_class):
     assert rows["cy", CARD]["points"] == ""
 
 
+def test_only_a_wrong_answer_has_a_smallest_failing_case(a_class):
+    mark = QuestionMark(
+        EXERCISE, "exercise", "passed", "Agrees on 60 fresh cases.\nNo more memory."
+    )
+    assert tables._said(mark) == {"verdict": mark.said}
+    assert tables._said(replace(mark, state="failed", said="Not yet."))["hint"] == ""
+
+
 def test_who_handed_in_nothing_has_a_row_for_each_question(a_class):
     rows = [row for row in a_class[2] if row.learner == "di"]
     assert {row.question for row in rows} == {mark.question for mark in blank(LESSON, "")}
@@ -93,9 +102,8 @@ def test_a_class_without_a_notebook_has_a_row_for_each_learner(tmp_path):
 def test_a_peak_is_marked_as_self_measured_and_a_trusted_run_as_trusted(tmp_path):
     handed, batch = graded(write(tmp_path, {"ada/02_network.ipynb": notebook("passed")}))
     (one,) = batch.graded
-    marks = tuple(vars(mark) | {"peak": 123} for mark in one.marks.marks)
-    with_peak = Graded(one.submission, 1, NotebookMarks("02", tuple(type(one.marks.marks[0])(**mark)
-                                                                   for mark in marks)))  # fmt: skip
+    marks = tuple(replace(mark, peak=123) for mark in one.marks.marks)
+    with_peak = Graded(one.submission, 1, NotebookMarks("02", marks))
     row = read(tables.marks_csv(tables.rows(handed, [with_peak], trusted=True)))[0]
     assert (row["peak bytes"], row["peak is"], row["confinement"]) == (
         "123", "self-measured", "trusted")  # fmt: skip
@@ -253,14 +261,16 @@ def test_the_report_says_who_passed_what_looped_and_what_to_look_at(tmp_path):
     handed, batch = graded(write(tmp_path, files))
     table = tables.rows(handed, batch.graded, trusted=True)
     facts = report.facts(handed, batch, table, [])
-    text = report.text(facts | {"at_once": 2, "why_so_many": "one for each core"}, True)
+    more = {"at_once": 2, "why_so_many": "one for each core", "files": ["a.csv", "b.csv"]}
+    text = report.text({**facts, **more, "confinement": confinement(trusted=True).said})
     assert (
         f"{EXERCISE}     1 of 5 passed  1 failed, 1 review, 1 nothing handed in, 1 looped" in text
     )
     assert f"Looped: ed in {EXERCISE}." in text
     assert f"Look at cy, {CARD}: progress.json could not be read." in text
     assert "ed, 02_network: A cell looped." in text
-    assert "without confinement" in text
+    assert "Submissions are not confined" in text
+    assert text.endswith("Written: a.csv, b.csv")
     assert "2 at once (one for each core); the largest submission held 5.0 MB" in text
 
 

@@ -150,9 +150,8 @@ def test_one_joke_of_many_does_not_widen_the_ranges():
 def test_the_truth_is_told_with_who_was_right_and_the_common_mistake():
     guesses = read(TIMES, "9 3 3 27", "9 9 3")
     assert guesses.told() == ["4 guesses, 3 answers after that."]
-    answer, counted, mistake = guesses.told(TIMES.truth({}))
+    answer, mistake = guesses.told(TIMES.truth({}))
     assert answer == "Answer: 9 x. 1 of 4 (25 %) guessed it, and 2 of 3 (67 %) had it after that."
-    assert counted == "4 guesses, 3 answers after that."
     assert mistake == (
         "Most common wrong guess: 3 x (2). Exactly 3 times too small. Did you forget the batch?"
     )

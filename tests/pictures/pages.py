@@ -505,17 +505,11 @@ for _name, _guess in GUESSES.items():
 # -- the guesses of a class -----------------------------------------------------------------------
 
 SPREAD = "6.4 MB\n" * 9 + "64 MB\n" * 5 + "205 kB\n411 MB\n1.6 GB\n12 MB\n25 MB"
-VOTED = "A: 11, B: 19, C: 6, D: 2"
 
 
 @case("class_guesses", "by default")
 def _() -> Any:
     return views.class_guesses()
-
-
-@case("class_guesses", "hidden, before and after")
-def _() -> Any:
-    return views.class_guesses("03.stride", given="9 9 9 2.25 2.25 4.5 1", later="2.25 2.25 9")
 
 
 @case("class_guesses", "a factor, before and after")
@@ -528,11 +522,6 @@ def _() -> Any:
 @case("class_guesses", "amounts")
 def _() -> Any:
     return views.class_guesses("02.output", given=SPREAD, revealed=True)
-
-
-@case("class_guesses", "an option")
-def _() -> Any:
-    return views.class_guesses("03.kernels", given=VOTED, revealed=True)
 
 
 @case("class_guesses", "long options, not all read")

@@ -228,7 +228,7 @@ function paste(text) {
   $("pasted").blur();
   if (voting && found.length === state.votes.length) state.votes = found.map(count);
   else if (!voting && found.length) {
-    state.guesses = found;
+    Object.assign(state, { guesses: found, told: false });
     if (state.sheet !== "room") sheet("room");
   }
   draw();
