@@ -62,9 +62,7 @@ def run(notebook: Path, folder: Path) -> str:
         except CellExecutionError as error:
             return f"{notebook.name} was not run to its end: {error.ename}: {error.evalue}"
         except (CellTimeoutError, DeadKernelError):
-            return (
-                f"{notebook.name} was not run to its end: its kernel died, or took too long"
-            )
+            return f"{notebook.name} was not run to its end: its kernel died, or took too long"
     return ""
 
 
