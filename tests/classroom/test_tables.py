@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from memlab.classroom import reasons, report, roster, tables
+from memlab.classroom import files, reasons, report, roster, tables
 from memlab.classroom.batch import Batch, Graded, blank
 from memlab.classroom.marks import STATES, CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import handed_in
@@ -250,6 +250,18 @@ def test_a_true_answer_is_found_once(tmp_path, monkeypatch):
     assert reasons.answers([CARD, "02.reads"], file) == {**found, "02.reads": "again"}
     monkeypatch.setattr("memlab.__version__", "99")
     assert reasons.answers([CARD], file) == {CARD: "again"}
+
+
+def test_marks_are_written_before_answers_are_looked_for(a_class, tmp_path, monkeypatch):
+    def stop(cards, file):
+        raise KeyboardInterrupt
+
+    handed, batch, table = a_class
+    monkeypatch.setattr(reasons, "answers", stop)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(tmp_path / "m.csv", handed, batch, table, None)
+    there = {path.name for path in tmp_path.glob("m*")}
+    assert there == {"m.csv", "m-canvas.csv", "m-moodle.csv"}
 
 
 def test_a_page_without_reasons_says_so():
