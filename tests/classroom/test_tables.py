@@ -195,6 +195,29 @@ def test_moodle_gets_the_columns_by_which_it_knows_a_learner(tmp_path):
     assert (line["Identifier"], line["Full name"]) == ("Participant 12345", "Ada Lovelace")
 
 
+WORKSHEET = """Identifier,Full name,Email address,Status,Grade,Maximum grade,Last modified (grade)
+Participant 12345,Ada Lovelace,ada@example.org,Submitted,,100.00,-
+Participant 7,Bo Bo,bo@example.org,No submission,,100.00,-
+"""
+
+
+def test_a_grading_worksheet_of_moodle_is_filled_in(tmp_path):
+    folders = {
+        "Ada L._12345_assignsubmission_file_": "failed",
+        "Bo Bo_7_assignsubmission_file_": "review",
+    }
+    contents = {f"{name}/02_network.ipynb": notebook(state) for name, state in folders.items()}
+    contents["Ada L._12345_assignsubmission_file_/progress.json"] = record(1, {CARD: [turn()]})
+    handed, batch = graded(write(tmp_path / "class", contents))
+    people = as_roster(tmp_path, WORKSHEET)
+    table = tables.rows(handed, batch.graded, trusted=False)
+    ada, bo = read(tables.moodle_csv(handed, table, people))
+    assert [*ada] == WORKSHEET.partition("\n")[0].split(",")
+    assert (ada["Identifier"], ada["Grade"], ada["Status"]) == (
+        "Participant 12345", "50.00", "Submitted")  # fmt: skip
+    assert (bo["Full name"], bo["Grade"]) == ("Bo Bo", "")
+
+
 def test_two_people_of_one_name_are_nobody(tmp_path):
     people = as_roster(tmp_path, CANVAS + '"Lovelace, Ada",444,s4,ada2,Week,,\n')
     handed, _ = graded(write(tmp_path / "class", {"Ada Lovelace/x.txt": "", "ada2/x.txt": ""}))
