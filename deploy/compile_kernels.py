@@ -59,9 +59,10 @@ def run(notebook: Path, folder: Path) -> str:
         )
         try:
             client.execute(env=os.environ | own)
-        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            reason = str(error).strip().splitlines()[-1]
-            return f"{notebook.name} was not run to its end: {reason}"
+        except CellExecutionError as error:
+            return f"{notebook.name} was not run to its end: {error.ename}: {error.evalue}"
+        except (CellTimeoutError, DeadKernelError):
+            return f"{notebook.name} was not run to its end: its kernel died, or took too long"
     return ""
 
 

@@ -110,4 +110,5 @@ def parent() -> Path:
         _, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(","):
             return MOUNT / "memory" / path.lstrip("/")
-    return (MOUNT / path.lstrip("/")).parent
+    own = MOUNT / path.lstrip("/")
+    return own if own == MOUNT else own.parent

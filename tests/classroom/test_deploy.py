@@ -137,8 +137,22 @@ def test_the_page_cites_what_was_measured() -> None:
         f"took {found['server_ms_a_step']:.0f} ms of a processor",
         f"were open {found['open_seconds']:.0f} s after the login",
         found["memlab_says"],
+        _kernels(found["shared_kernels"]),
     ):
         assert said in page
+
+
+def _kernels(found: Any) -> str:
+    """Sentence of the page on the kernels that were compiled beforehand."""
+    folder, first, then = found["folder"], found["compiled"], found["shared"]
+    assert then["kernels"] == 0
+    return (
+        f"{folder['kernels']} kernels in {folder['megabytes']} MB, after "
+        f"{folder['processor_seconds']} s of a processor. A first training step of the digit "
+        f"network then took a user without rights {then['processor_seconds']} s of a processor, "
+        f"and not {first['processor_seconds']} s, and {then['resident_mib']} MiB of memory, and "
+        f"not {first['resident_mib']}: {first['kernels']} kernels were read, and none was compiled."
+    )
 
 
 # -- the script, with a hub that only writes down what it is told ---------------------------------

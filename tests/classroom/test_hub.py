@@ -11,7 +11,6 @@ import http.server
 import json
 import os
 import secrets
-import shutil
 import socket
 import statistics
 import subprocess
@@ -31,6 +30,7 @@ import pytest
 
 from deploy import links
 from memlab import free_memory
+from memlab.classroom.release import release
 from memlab.kernels.shared_cache import VARIABLE
 from tests.browser.conftest import ERRORS, READY, RUN_ALL
 from tests.classroom import memory_group
@@ -131,16 +131,15 @@ def figures() -> Iterator[None]:
     text = json.dumps(here | FIGURES, indent=2)
     print(f"\n{text}")
     if os.environ.get("MEMLAB_RECORD"):
-        RECORDED.write_text(f"{text}\n", encoding="utf-8")
+        kept = json.loads(RECORDED.read_text(encoding="utf-8")) | json.loads(text)
+        RECORDED.write_text(f"{json.dumps(kept, indent=2)}\n", encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a Git repository of the lessons, served over HTTP on this machine."""
+    """Address of a Git repository of released lessons, served over HTTP on this machine."""
     folder = tmp_path_factory.mktemp("lessons")
-    for path in (ROOT / "lessons").glob("0*.ipynb"):
-        shutil.copy(path, folder)
-    shutil.copytree(ROOT / "lessons" / "images", folder / "images")
+    release(["00", "02"], folder)
     author = ["-c", "user.name=teacher", "-c", "user.email=teacher@example.org"]
     bare = tmp_path_factory.mktemp("served") / "lessons.git"
     for line in (["init", "-q", "-b", "main"], ["add", "-A"], [*author, "commit", "-qm", "Add"],
@@ -342,4 +341,13 @@ def test_a_cell_that_asks_for_too_much_ends_its_own_kernel_and_no_other(
     assert "NameError" in first.evaluate(RUN, "print(kept)"), "a new kernel, of the same learner"
     for page in others:
         assert page.evaluate(RUN, "print(kept)").strip() == "42"
-    assert all(_group(hub.home, name) for name in LEARNERS)
+
+
+def test_answers_are_kept_in_the_learners_own_home(room: dict[str, Any], hub: Hub) -> None:
+    """Of the lesson that was pulled, without what solves it, nothing but the answers changes."""
+    for page in room.values():
+        page.evaluate(RUN, "from memlab import lesson; lesson.predict('02.output').guess(1)")
+    for name in LEARNERS:
+        kept = json.loads((hub.home / name / "progress.json").read_text(encoding="utf-8"))
+        assert [turn["guess"] for turn in kept["cards"]["02.output"]] == ["1 B"]
+        assert not (hub.home / name / "memlab-lessons" / "solutions").exists()

@@ -73,7 +73,6 @@ def test_the_largest_batch_that_a_refusal_names_runs(
     assert "refused before anything was allocated" in refused.stderr
     (largest,) = re.findall(r"the largest batch that fits is (\d+)", refused.stderr)
     done = ran(group, "-m", "memlab", "run", network, "--batch", largest, **own)
-    print(f"{network} with batch {largest}: {group.most_taken / MIB:,.0f} MiB at most")
     assert done.returncode == 0, done.stderr
 
 
@@ -94,5 +93,4 @@ def test_a_lesson_runs_within_the_limit_of_the_page(
 ) -> None:
     """Solved, with every kernel compiled anew."""
     done = ran(group, "-c", LESSON, str(lesson), str(tmp_path))
-    print(f"{lesson.stem}: {group.most_taken / MIB:,.0f} MiB of {group.limit / MIB:,.0f}")
     assert done.returncode == 0, done.stderr
