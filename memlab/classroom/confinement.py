@@ -44,7 +44,7 @@ TRIAL_MEMORY, TRIAL_DISK, TRIAL_PROCESSES = 96 * MIB, 4 * MIB, 16
 ENVIRONMENT = {
     "HOME": "/tmp", "LC_ALL": "C.UTF-8", "MPLBACKEND": "agg", "NUMBA_ENABLE_CUDASIM": "1",
     "NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2",
-    "PATH": "/usr/bin:/bin",
+    "PATH": "/usr/bin:/bin", "USER": "learner",
 }  # fmt: skip
 RECIPE = (
     "docker run --rm --network none --memory 4g --pids-limit 256 --read-only --tmpfs /tmp "
@@ -281,6 +281,11 @@ def confined(limits: Limits, trusted: bool = False) -> Iterator[Confinement]:
     Raises:
         InputError: submissions cannot be confined here; the message says what to do.
     """
+    if sys.platform == "win32":
+        raise InputError(
+            "Submissions are graded on Linux, or on macOS with --trusted; on Windows, use its "
+            "subsystem for Linux, or a container."
+        )
     with _folder("memlab-worker-") as copy:
         copy.chmod(0o755)
         worker_copy.write(copy)

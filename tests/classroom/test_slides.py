@@ -297,6 +297,13 @@ def test_nothing_is_cut_off_and_the_keys_work(browser, tmp_path, findings):
     for key, at in (("ArrowRight", 1), (" ", 2), ("ArrowLeft", 1), ("End", count - 1), ("Home", 0)):
         tab.keyboard.press(key)
         tab.wait_for_function(f"{SCROLLED} === {at}")
+    printed = tab.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == count
+    words = tab.locator(".words").first
+    tab.goto(f"{file.as_uri()}#{words.evaluate('text => text.parentElement.id')}")
+    assert words.is_hidden()
+    tab.keyboard.press("t")
+    assert words.is_visible()
     html, _ = page(notebook_of("00", solved=True))
     file.write_text(html, encoding="utf-8")
     tab.goto(file.as_uri())
@@ -304,5 +311,7 @@ def test_nothing_is_cut_off_and_the_keys_work(browser, tmp_path, findings):
     tab.keyboard.press("l")
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 27)"
     assert findings(tab, "main") == []
+    tab.evaluate("document.querySelector('.body').append('a long text '.repeat(400))")
+    assert tab.evaluate(CUT_OFF) == ["slide 1: DIV body"]
     context.close()
     assert errors == []
