@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from memlab.classroom import reasons, report, roster, tables
+from memlab.classroom import files, reasons, report, roster, tables
 from memlab.classroom.batch import Batch, Graded, blank
 from memlab.classroom.marks import STATES, CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import handed_in
@@ -195,6 +195,29 @@ def test_moodle_gets_the_columns_by_which_it_knows_a_learner(tmp_path):
     assert (line["Identifier"], line["Full name"]) == ("Participant 12345", "Ada Lovelace")
 
 
+WORKSHEET = """Identifier,Full name,Email address,Status,Grade,Maximum grade,Last modified (grade)
+Participant 12345,Ada Lovelace,ada@example.org,Submitted,,100.00,-
+Participant 7,Bo Bo,bo@example.org,No submission,,100.00,-
+"""
+
+
+def test_a_grading_worksheet_of_moodle_is_filled_in(tmp_path):
+    folders = {
+        "Ada L._12345_assignsubmission_file_": "failed",
+        "Bo Bo_7_assignsubmission_file_": "review",
+    }
+    contents = {f"{name}/02_network.ipynb": notebook(state) for name, state in folders.items()}
+    contents["Ada L._12345_assignsubmission_file_/progress.json"] = record(1, {CARD: [turn()]})
+    handed, batch = graded(write(tmp_path / "class", contents))
+    people = as_roster(tmp_path, WORKSHEET)
+    table = tables.rows(handed, batch.graded, trusted=False)
+    ada, bo = read(tables.moodle_csv(handed, table, people))
+    assert [*ada] == WORKSHEET.partition("\n")[0].split(",")
+    assert (ada["Identifier"], ada["Grade"], ada["Status"]) == (
+        "Participant 12345", "50.00", "Submitted")  # fmt: skip
+    assert (bo["Full name"], bo["Grade"]) == ("Bo Bo", "")
+
+
 def test_two_people_of_one_name_are_nobody(tmp_path):
     people = as_roster(tmp_path, CANVAS + '"Lovelace, Ada",444,s4,ada2,Week,,\n')
     handed, _ = graded(write(tmp_path / "class", {"Ada Lovelace/x.txt": "", "ada2/x.txt": ""}))
@@ -250,6 +273,18 @@ def test_a_true_answer_is_found_once(tmp_path, monkeypatch):
     assert reasons.answers([CARD, "02.reads"], file) == {**found, "02.reads": "again"}
     monkeypatch.setattr("memlab.__version__", "99")
     assert reasons.answers([CARD], file) == {CARD: "again"}
+
+
+def test_marks_are_written_before_answers_are_looked_for(a_class, tmp_path, monkeypatch):
+    def stop(cards, file):
+        raise KeyboardInterrupt
+
+    handed, batch, table = a_class
+    monkeypatch.setattr(reasons, "answers", stop)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(tmp_path / "m.csv", handed, batch, table, None)
+    there = {path.name for path in tmp_path.glob("m*")}
+    assert there == {"m.csv", "m-canvas.csv", "m-moodle.csv"}
 
 
 def test_a_page_without_reasons_says_so():
