@@ -24,7 +24,11 @@ TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cu
 # What draws at random, in the numbers that find the rare case.
 LONG = MEMLAB_MUTANT_SEEDS=200 MEMLAB_GRAPHS=10000 MEMLAB_FUZZ_SECONDS=3600
 
-.PHONY: help lab check test full gpu lessons record wasm site messages docs format constraints \
+# The proxy of JupyterHub, which npm installs.
+PROXY = configurable-http-proxy
+PROXY_VERSION = 5.3.0
+
+.PHONY: help lab check test full hub gpu lessons record wasm site messages docs format constraints \
 	clean
 .DELETE_ON_ERROR:
 
@@ -49,9 +53,14 @@ full: .venv/test  ## every case and pair of techniques, then for hours what is d
 	@MEMLAB_CLASSROOM=full $(RUN) -m pytest -q -s -p no:nbval $(ARGS) tests/classroom
 	@MEMLAB_PLANTED=1 MEMLAB_CLASSROOM=full $(RUN) -m pytest -q -p no:nbval $(ARGS) \
 		tests/test_planted.py tests/test_doctor_planted.py
+	@$(MAKE) --no-print-directory hub
 	@$(LONG) $(RUN) -m pytest -q -s $(ARGS) tests/lesson/test_mutants.py \
 		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/ledger/test_files_fuzz.py \
 		tests/techniques/test_triples.py
+
+hub: .venv-hub/test .venv-hub/node_modules/$(PROXY)  ## try a JupyterHub with three learners (needs npm)
+	@MEMLAB_CLASSROOM=full MEMLAB_RECORD=$(RECORD) .venv-hub/bin/python -m pytest -q -s -p no:nbval $(ARGS) \
+		tests/classroom/test_hub.py tests/classroom/test_deploy.py
 
 gpu: .venv/test  ## test on this machine's GPU, and record its figures (CUDA=cuda12)
 	@$(RUN) -m tests.gpu look
@@ -86,7 +95,7 @@ constraints:  ## resolve the versions in constraints.txt again (needs uv)
 		--no-annotate --no-header --no-emit-index-url --output-file constraints.txt
 
 clean:  ## remove the environment and the caches; my/ stays
-	rm -rf .venv .venv-cuda build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf .venv .venv-cuda .venv-hub build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 	find memlab tests lessons web -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -94,14 +103,20 @@ clean:  ## remove the environment and the caches; my/ stays
 .venv/lab: EXTRAS = lab,lessons
 .venv/test: EXTRAS = lab,lessons,test
 .venv-cuda/test: EXTRAS = $(CUDA),test
+.venv-hub/test: EXTRAS = hub,lab,lessons,test
 .venv/lab .venv/test: .venv/pyvenv.cfg
 .venv-cuda/test: .venv-cuda/pyvenv.cfg
-.venv/lab .venv/test .venv-cuda/test: pyproject.toml constraints.txt
+.venv-hub/test: .venv-hub/pyvenv.cfg
+.venv/lab .venv/test .venv-cuda/test .venv-hub/test: pyproject.toml constraints.txt
 	@echo "Installing memlab[$(EXTRAS)] into $(@D) ..."
 	@$(INSTALL) --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
-.venv/pyvenv.cfg .venv-cuda/pyvenv.cfg:
+.venv-hub/node_modules/$(PROXY): .venv-hub/pyvenv.cfg
+	@npm install --silent --no-audit --no-fund --prefix $(@D)/.. $(PROXY)@$(PROXY_VERSION)
+	@touch $@
+
+.venv/pyvenv.cfg .venv-cuda/pyvenv.cfg .venv-hub/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; \
 		sys.exit("$(OLD)".format(*v) if v < (3, 11) else 0)'
 	@$(CREATE)

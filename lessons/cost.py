@@ -9,6 +9,7 @@ resident set of that process are written to `data/cost.json`, with the machine a
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import re
@@ -27,6 +28,11 @@ from memlab import atomic_files
 
 COST = build.LESSONS / "data" / "cost.json"
 PAGE = build.LESSONS.parent / "docs" / "lessons_cost.md"
+HUB = build.LESSONS.parent / "deploy" / "measured.json"
+"""Figures of a hub with three learners, which `make hub RECORD=1` measures."""
+SPARE, STEP = 1.15, 2**28
+"""Factor by which the limit of a learner goes beyond what was measured, and the multiple of bytes
+that it is rounded up to."""
 NEAR = 0.25
 """Share of the recorded memory by which that of another run may differ."""
 LARGEST = """
@@ -55,13 +61,17 @@ This page helps to plan a class, and the memory limit of a JupyterHub. The minut
 somebody who works alone, as the first cell of the lesson says them. The rest is what the kernel of
 one learner takes who answers every card and solves every exercise.
 
-| lesson | minutes | processor seconds, first run | again | RAM, first run | again |
-|---|---:|---:|---:|---:|---:|
+| lesson | minutes | processor seconds, first run | again | RAM, first run | again | limit |
+|---|---:|---:|---:|---:|---:|---:|
 {rows}
 
 In its first run a lesson compiles what computes; later runs find that in Numba's cache. RAM is the
 largest resident set of the kernel process. The largest of all is {largest} MiB. What JupyterLab
 itself takes, and the browser, is not counted.
+
+The limit is for a [hub](hub.md): the least memory of a learner who has this one lesson open. It is
+the larger RAM of both runs and the {server} MiB of the learner's JupyterLab server,
+with {spare:.0f} % to spare, rounded up to {step} MiB. Each further open notebook adds its own RAM.
 
 Measured on {machine}, {date}, by `python -m lessons.cost`.
 A test runs every lesson again and compares its RAM, which may differ by {near:.0f} % on the same
@@ -139,7 +149,23 @@ def page() -> str:
     rows = "\n".join(row(source, costs["lessons"][source.stem]) for source in lessons())
     largest = max(run["bytes"] for cost in costs["lessons"].values() for run in cost.values())
     return TEXT.format(rows=rows, largest=f"{largest / MIB:,.0f}", machine=costs["machine"],
-                       date=costs["date"], near=100 * NEAR)  # fmt: skip
+                       date=costs["date"], near=100 * NEAR, server=f"{server() / MIB:,.0f}",
+                       spare=100 * (SPARE - 1), step=STEP // MIB)  # fmt: skip
+
+
+def server() -> int:
+    """Return the measured bytes of a learner's JupyterLab server, without a kernel."""
+    return int(json.loads(HUB.read_text(encoding="utf-8"))["server_bytes"])
+
+
+def limit(cost: Mapping[str, Mapping[str, float]]) -> int:
+    """Return the bytes that a hub must allow a learner with a lesson open.
+
+    Args:
+        cost: costs of the lesson, by run, as ``recorded`` has them.
+    """
+    largest = max(run["bytes"] for run in cost.values())
+    return math.ceil(SPARE * (largest + server()) / STEP) * STEP
 
 
 def row(source: Path, cost: Mapping[str, Mapping[str, float]]) -> str:
@@ -148,7 +174,8 @@ def row(source: Path, cost: Mapping[str, Mapping[str, float]]) -> str:
     title, minutes = TITLE.findall(text)[0], MINUTES.findall(text)[0]
     seconds = [f"{cost[run]['seconds']:.0f}" for run in ("first", "again")]
     sizes = [f"{cost[run]['bytes'] / MIB:,.0f} MiB" for run in ("first", "again")]
-    return f"| {' | '.join([title, minutes, *seconds, *sizes])} |"
+    most = f"{limit(cost) / 2**30:g} GiB"
+    return f"| {' | '.join([title, minutes, *seconds, *sizes, most])} |"
 
 
 def main(arguments: list[str]) -> int:

@@ -25,6 +25,9 @@ THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 RUN = 250 * MB
 """What a run takes beside its arrays: compiling, and the threads of its kernels. The most that was
 measured is 160 MB, of networks with convolutions, recurrent layers or attention."""
+RESIDENT_KERNELS, RESIDENT_RUN = 130 * MB, 130 * MB
+"""What the same takes of a control group, which counts the pages that are used, and not addresses:
+Numba and SciPy with all kernels; and a run beside its arrays, where its kernels are compiled."""
 VARIABLES = {"numpy": ("NUMPY_MADVISE_HUGEPAGE", 0), "numba": ("NUMBA_NUM_THREADS", 1)}
 """The whole number that a library reads from the environment as it is loaded, with the least: of
 another value it raises what is no sentence."""
@@ -82,16 +85,24 @@ def measurable() -> bool:
     return IN_PAGE or _installed("psutil")
 
 
-def room(root: Path = Path("/")) -> Room:
+def room(root: Path = Path("/"), of_a_run: bool = True) -> Room:
     """Bytes that arrays can still take here: the least of the system's free memory, of what the
     control groups of a container or a cluster still allow, and of what the limits of this
-    process leave beside the code of a run, its threads and their scratch memory. In a web page it
-    is what its own memory can still grow by, and what is free in it."""
+    process leave, both beside the code of a run, its threads and their scratch memory: who takes
+    more is ended there. In a web page it is what its own memory can still grow by, and what is free
+    in it.
+
+    Args:
+        root: folder of the system's files.
+        of_a_run: False for what another program of the same control groups can take, its code and
+            its threads included.
+    """
     if IN_PAGE:
         return Room(page_memory().free)
     memory = library("psutil", "asking how much memory is free").virtual_memory()
     system = Room(int(memory.available), "")
-    groups = (Room(left, "a control group") for left in _groups(root))
+    beside = _beside_pages() if of_a_run else 0
+    groups = (Room(left - beside, "a control group") for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
     return least._replace(nbytes=max(0, least.nbytes))
@@ -223,6 +234,12 @@ def _beside_arrays() -> int:
     """Return the address space that a run takes beside its arrays, where it is not
     taken already."""
     return RUN if LOADED in sys.modules else RUN + KERNELS + _beside_threads()
+
+
+def _beside_pages() -> int:
+    """Return the bytes of a control group that a run takes beside its arrays, where they are not
+    taken already."""
+    return RESIDENT_RUN if LOADED in sys.modules else RESIDENT_RUN + RESIDENT_KERNELS
 
 
 def _beside_threads() -> int:

@@ -15,6 +15,7 @@ import pytest
 import memlab
 from memlab import cli, free_memory, setup_checks
 from memlab.errors import InputError
+from memlab.kernels import shared_cache
 from memlab.lesson_folders import LESSONS, PACKAGE
 from memlab.setup_checks import SetupCheck, SetupReport, blas_threads, lab_extensions, room_left
 from memlab.setup_checks.lab_extensions import LabExtensions
@@ -206,6 +207,30 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     assert check.fix != setup_checks.check_cache(closed, windows=True).fix
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not tell who can write")
+def test_a_folder_of_shared_kernels_that_is_not_read_is_noted(tmp_path, monkeypatch):
+    monkeypatch.delenv(shared_cache.VARIABLE, raising=False)
+    assert setup_checks._shared_cache() is None
+    assert shared_kernels(tmp_path, monkeypatch).status == "ok"
+    file = tmp_path / "some.nbc"
+    file.touch()
+    file.chmod(0o666)
+    check = shared_kernels(tmp_path, monkeypatch)
+    assert (check.status, check.name) == ("note", "shared kernels")
+    assert f"others can write to {file}" in check.text
+    assert check.fix.endswith(f'chmod -R go-w "{tmp_path}"')
+    assert "compile_kernels.py" in shared_kernels(tmp_path / "missing", monkeypatch).fix
+
+
+def shared_kernels(folder, monkeypatch):
+    """Result of the check of a folder that the environment names."""
+    monkeypatch.setenv(shared_cache.VARIABLE, str(folder))
+    shared_cache.refusal.cache_clear()
+    check = setup_checks._shared_cache()
+    assert check
+    return check
+
+
 @pytest.mark.skipif(os.name == "nt", reason="the line is that of a Unix shell")
 @every_row(("home", "line"), [(".", "$HOME/.cache/numba"), ("file", "$(mktemp -d)")])
 def test_a_cache_is_never_put_where_nothing_can_be_written(home, line, tmp_path, monkeypatch):
@@ -213,6 +238,40 @@ def test_a_cache_is_never_put_where_nothing_can_be_written(home, line, tmp_path,
     monkeypatch.setenv("HOME", str(tmp_path / home))
     check = setup_checks.check_cache([tmp_path / "file" / "cache"], windows=False)
     assert check.fix == f"export NUMBA_CACHE_DIR={line}"
+
+
+@every_row(
+    ("kernelspec", "told"),
+    [
+        ({"name": "python3"}, ""),
+        ({"name": "gone"}, "asks for the kernel gone, which Jupyter lacks"),
+        ({}, ""),
+        (None, ""),
+    ],
+)
+def test_a_copy_of_a_lesson_that_asks_for_another_kernel_is_named(
+    kernelspec, told, tmp_path, monkeypatch
+):
+    (tmp_path / "my").mkdir(exist_ok=True)
+    metadata = {"metadata": {"kernelspec": kernelspec}}
+    (tmp_path / "my" / "03_lowering.ipynb").write_text(json.dumps(metadata))
+    (tmp_path / "my" / "own.ipynb").write_text("{")
+    (tmp_path / "my" / "00_start.ipynb").write_text("{")
+    monkeypatch.chdir(tmp_path)
+    check = setup_checks._notebooks(sys.executable)
+    assert bool(check) == bool(told)
+    if check:
+        assert check.status == "problem"
+        assert told in check.text
+        assert "03_lowering.ipynb" in check.text
+
+
+@every_row(
+    ("executable", "ours"),
+    [(sys.executable, True), ("python3", True), ("/opt/torch/bin/python", False), ("", False)],
+)
+def test_a_kernel_is_judged_by_the_python_that_it_starts(executable, ours):
+    assert setup_checks._starts(executable, sys.executable) == ours
 
 
 # -- live views in JupyterLab -------------------------------------------------------------------

@@ -142,6 +142,18 @@ def test_a_kernel_of_another_environment_is_replaced(own_python, tmp_path):
 
 
 @full
+def test_a_notebook_that_was_run_with_another_kernel_is_named(machine):
+    kernels = machine.folder / "home" / ".local/share/jupyter/kernels/torch"
+    kernels.mkdir(parents=True)
+    spec = {"argv": ["/usr/bin/python3"], "display_name": "Torch", "language": "python"}
+    (kernels / "kernel.json").write_text(json.dumps(spec))
+    notebook = json.loads((ROOT / "lessons" / "03_lowering.ipynb").read_text(encoding="utf-8"))
+    notebook["metadata"]["kernelspec"]["name"] = "torch"
+    (machine.folder / "03_lowering.ipynb").write_text(json.dumps(notebook))
+    faulty(machine.checks()["kernel of notebooks"], "kernel torch", "starts /usr/bin/python3")
+
+
+@full
 @root
 def test_where_no_cache_can_be_written_a_folder_is_made(tmp_path):
     """As a user who may write nowhere but into the folder for temporary files: root without the

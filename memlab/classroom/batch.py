@@ -1,28 +1,25 @@
-"""A whole class is graded: several notebooks at once, each result kept, and nothing lost by Ctrl-C.
+"""The submissions of a class as a batch: graded several at once, each result kept as it comes.
 
-A notebook is graded in a process of its own making, away from this one, so that no submission stops
-the others. Each result is a file as soon as it is there; a second call grades what is missing, and
-what has changed since.
+Notebooks are graded in other processes (``judges``), so that no submission stops the others. Each
+result is a file as soon as it is there; a second call grades what is missing, and what has changed
+since.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import signal
-import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import memlab
 from memlab import atomic_files, free_memory
 from memlab.classroom import questions
+from memlab.classroom.judges import Grade, Work, marked
 from memlab.classroom.limits import Limits
 from memlab.classroom.marks import CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import LARGEST, Handed, Submission, regular
@@ -33,11 +30,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "memlab.marks/1"
 JUDGE = 300 * 2**20
-"""Bytes that the process takes which marks a notebook, beside the one that runs it."""
+"""Bytes that a process which marks notebooks may take, beside the one that runs a submission."""
 PATIENCE = 120.0
 """Seconds beyond its limits after which a notebook is given up whose marks do not come."""
 
-Grade = Callable[[Path, int, "Confinement", Limits, str], NotebookMarks]
 Tell = Callable[[int, int, Sequence[Submission]], None]
 
 
@@ -114,8 +110,8 @@ def grade_class(
 
     work = [_work(one, keys[one]["seed"], terms) for one in left]
     try:
-        with closing(_marked(work, terms, running)) as marked:
-            for place, marks, memory in marked:
+        with closing(marked(work, terms.grade, terms.jobs, terms.patience, running)) as done:
+            for place, marks, memory in done:
                 submission, key = left[place], keys[left[place]]
                 if marks is not None:
                     _keep(parts, submission, key, marks)
@@ -124,6 +120,11 @@ def grade_class(
                 batch.judge_memory = max(batch.judge_memory, memory)
     finally:
         batch.seconds += time.monotonic() - start
+
+
+def _work(submission: Submission, seed: int, terms: Terms) -> Work:
+    """Return the arguments of ``terms.grade`` for a submission."""
+    return submission.notebook, seed, terms.confinement, terms.limits, submission.lesson[:2]
 
 
 def jobs_here(limits: Limits) -> tuple[int, str]:
@@ -209,125 +210,3 @@ def _lost(submission: Submission) -> NotebookMarks:
     marks = blank(submission.lesson, "review", "the process that marks it ended")
     ended = "The process that marks it ended without an answer; grade again, or read the notebook."
     return NotebookMarks(submission.lesson[:2], marks, ended=ended)
-
-
-# -- processes ------------------------------------------------------------------------------------
-
-Work = tuple[Path, int, "Confinement", Limits, str]
-
-
-class _Judge:
-    """A process that grades one notebook after the other. ``place`` is that of the notebook that it
-    grades now, ``late`` the time at which it is given up."""
-
-    def __init__(self, grade: Grade) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, grade), daemon=False)
-        with _no_interrupts():
-            self.process.start()
-        other.close()
-        self.place, self.late = -1, 0.0
-
-    def begin(self, place: int, work: Work, patience: float) -> None:
-        """Send a notebook."""
-        self.place, self.late = place, time.monotonic() + patience
-        self.pipe.send(work)
-
-    def answer(self) -> tuple[NotebookMarks | None, int]:
-        """Return the marks, and the memory of the process; no marks if it has ended or is late."""
-        try:
-            if not self.pipe.poll():
-                return None, 0
-            marks, memory = self.pipe.recv()
-        except (EOFError, OSError):
-            return None, 0
-        return marks, memory
-
-    def end(self) -> None:
-        """End the process, and by that what it has started."""
-        self.pipe.close()
-        self.process.terminate()
-        self.process.join(5)
-        self.process.kill()
-        self.process.join()
-
-
-def _work(submission: Submission, seed: int, terms: Terms) -> Work:
-    """Return the arguments of ``terms.grade`` for a submission."""
-    return submission.notebook, seed, terms.confinement, terms.limits, submission.lesson[:2]
-
-
-def _marked(
-    work: Sequence[Work], terms: Terms, tell: Callable[[Iterable[int]], None]
-) -> Generator[tuple[int, NotebookMarks | None, int]]:
-    """Yield the place of each notebook with its marks, or None, as they come, and the memory of the
-    process that marked it."""
-    judges: list[_Judge] = []
-    left = [*range(len(work))]
-    try:
-        while left or judges:
-            while left and len(judges) < terms.jobs:
-                judges.append(_Judge(terms.grade))
-                judges[-1].begin(left[0], work[left.pop(0)], terms.patience)
-            tell([judge.place for judge in judges])
-            for judge in _ready(judges):
-                place, marks, memory = judge.place, *judge.answer()
-                if left and marks is not None:
-                    judge.begin(left[0], work[left.pop(0)], terms.patience)
-                else:
-                    judges.remove(judge)
-                    judge.end()
-                yield place, marks, memory
-    finally:
-        for judge in judges:
-            judge.end()
-
-
-def _ready(judges: Sequence[_Judge]) -> list[_Judge]:
-    """Wait until some processes have answered, ended, or are given up, and return them."""
-    while True:
-        soonest = min(judge.late for judge in judges) - time.monotonic()
-        answered = wait([judge.pipe for judge in judges], max(0.0, soonest))
-        now = time.monotonic()
-        if ready := [judge for judge in judges if judge.pipe in answered or judge.late <= now]:
-            return ready
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C from a process that is started inside, and from this one until the end."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _serve(pipe: Connection, grade: Grade) -> None:
-    """Grade what comes through a pipe until it is closed. Ctrl-C is left to the process that
-    started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with suppress(EOFError, OSError):
-        while True:
-            work = pipe.recv()
-            try:
-                marks = grade(*work)
-            except Exception as error:  # of memlab's own: the batch goes on, and the report says it
-                print(f"memlab: {work[0].name}: {type(error).__name__}: {error}", file=sys.stderr)
-                return
-            pipe.send((marks, _most_memory()))
-
-
-def _most_memory() -> int:
-    """Return the most bytes that this process has held; 0 where the system does not say."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # Windows
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -27,13 +27,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import SystemRandom
+from typing import IO
 
 from memlab import lesson_folders
 from memlab.classroom import control_groups, worker_copy
 from memlab.classroom.channel import BrokenChannelError, Channel, EndedError, LateError
 from memlab.classroom.control_groups import Folders, Group
 from memlab.classroom.limits import MIB, Limits
-from memlab.errors import InputError
+from memlab.errors import InputError, visible
 
 USERS = range(61184, 65520)
 """Numbers of users without an account and without rights: a process takes one of them."""
@@ -103,22 +104,28 @@ class Confinement:
         )
 
     @contextmanager
-    def worker(self, limits: Limits, probe: bool = False) -> Iterator[WorkerProcess]:
-        """Start a process for one submission, which ends with the ``with`` block."""
+    def worker(
+        self, limits: Limits, probe: bool = False, complaints: IO[bytes] | None = None
+    ) -> Iterator[WorkerProcess]:
+        """Start a process for one submission, which ends with the ``with`` block. Into
+        ``complaints`` goes what it says if it does not start."""
         with ExitStack() as stack:
+            folder = stack.enter_context(_folder("memlab-submission-"))
+            group = stack.enter_context(control_groups.group(self.folders, limits))
             reads, theirs = os.pipe()
             inner, writes = os.pipe()
             stack.callback(_close, (reads, writes))
-            folder = stack.enter_context(_folder("memlab-submission-"))
-            group = stack.enter_context(control_groups.group(self.folders, limits))
             settings = self._settings(limits, probe, inner, theirs)
             gated = ["/bin/sh", "-c", GATE, "sh", *self._command(settings, limits)]
-            process = subprocess.Popen(
-                gated, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env=ENVIRONMENT, cwd=folder, pass_fds=(inner, theirs), start_new_session=True,
-            )  # fmt: skip
+            try:
+                process = subprocess.Popen(
+                    gated, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                    stderr=complaints or subprocess.DEVNULL, env=ENVIRONMENT, cwd=folder,
+                    pass_fds=(inner, theirs), start_new_session=True,
+                )  # fmt: skip
+            finally:
+                _close((inner, theirs))
             stack.callback(_end, process)
-            _close((inner, theirs))
             if group is not None:
                 group.join(process.pid)
             _open_gate(process)
@@ -286,23 +293,36 @@ def _tried(copy: Path) -> Confinement:
     if program is None:
         raise _cannot("bubblewrap is not installed")
     drops, folders = os.geteuid() == 0, control_groups.find()
+    if folders is not None:
+        control_groups.clear(folders)
     confinement = Confinement(copy, program, drops, folders)
     possible = _possible(confinement)
     if possible is None and folders is not None:  # a group that nobody can join
         confinement = replace(confinement, folders=None)
         possible = _possible(confinement)
     if possible is None:
-        raise _cannot("bubblewrap does not start here")
+        raise _cannot(f"bubblewrap does not start here{_complaint(confinement)}")
     if possible:
         raise _cannot(f"a trial process could do what it must not: {', '.join(possible)}")
     return confinement
 
 
+def _complaint(confinement: Confinement) -> str:
+    """Return what bubblewrap says where it does not start, in brackets."""
+    silent = suppress(BrokenChannelError, EndedError, LateError, OSError)
+    with tempfile.TemporaryFile() as file:
+        with silent, confinement.worker(Limits(), probe=True, complaints=file) as worker:
+            worker.channel.receive(time.monotonic() + STARTING)
+        file.seek(0)
+        line = file.readline(200).decode(errors="replace").strip()
+    return f" ({visible(line)})" if line else ""
+
+
 def _cannot(why: str) -> InputError:
     return InputError(
-        f"Submissions cannot be confined: {why}; install bubblewrap (apt-get install bubblewrap), "
-        f"or confine all of them together in a container ({RECIPE}), or give --trusted if you "
-        "trust each of them."
+        f"Submissions cannot be confined: {why}; install bubblewrap 0.8 or newer (apt-get install "
+        f"bubblewrap), or confine all of them together in a container ({RECIPE}), or give "
+        "--trusted if you trust each of them."
     )
 
 

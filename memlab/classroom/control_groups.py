@@ -36,6 +36,15 @@ def find(root: Path = ROOT, own: Path = OWN) -> Folders | None:
     return _version_2(root, own) or _version_1(root, own)
 
 
+def clear(folders: Folders) -> None:
+    """Remove the empty groups of processes that were killed before they could do so themselves."""
+    for folder in {folders.memory, folders.pids}:
+        for path in folder.glob("memlab-*-*"):
+            if not Path("/proc", path.name.split("-")[1]).exists():
+                with suppress(OSError):  # the process is in another space, and its group is in use
+                    path.rmdir()
+
+
 def _paths(own: Path) -> dict[str, str]:
     """Return the group of this process by the name of its controller, "" in version 2."""
     try:
@@ -136,12 +145,18 @@ class Group:
         for folder in {self.memory, self.pids}:
             while folder.exists() and time.monotonic() < deadline:
                 with suppress(OSError):
-                    for number in (folder / "cgroup.procs").read_text().split():
-                        with suppress(ProcessLookupError):
-                            os.kill(int(number), signal.SIGKILL)
+                    _kill_all(folder)
                     folder.rmdir()
                     break
                 time.sleep(0.005)
+
+
+def _kill_all(folder: Path) -> None:
+    """Kill the processes of a group."""
+    for number in map(int, (folder / "cgroup.procs").read_text().split()):
+        if number > 0:  # 0 stands for a process of another space, and for this one's own group
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
 
 
 def _write(file: Path, value: int) -> None:

@@ -23,7 +23,7 @@ from memlab.classroom.limits import Limits
 from memlab.classroom.marks import CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.notebook_file import code_cells
 from memlab.classroom.questions import LessonQuestions
-from memlab.classroom.submission import FunctionThere, LostError, Submission
+from memlab.classroom.running_submission import FunctionThere, LostError, RunningSubmission
 from memlab.errors import InputError, visible
 from memlab.lesson import exercise_check
 from memlab.lesson.card import Card
@@ -63,7 +63,7 @@ def grade_notebook(
         marks = (*_unread(asked.exercises, "exercise"), *_unread(asked.cards, "card"))
         return NotebookMarks(name, marks, ended=str(error))
     known = [cell.strip() in asked.cells for cell in cells]
-    with Submission(cells, known, asked.exercises, confinement, limits) as submission:
+    with RunningSubmission(cells, known, asked.exercises, confinement, limits) as submission:
         submission.start()
         exercises = [_exercise(tasks()[name], submission, seed) for name in asked.exercises]
     marks = (*exercises, *_cards(asked, submission.calls))
@@ -80,7 +80,7 @@ def _unread(names: tuple[str, ...], kind: str) -> Iterator[QuestionMark]:
 # -- exercises ----------------------------------------------------------------------------------
 
 
-def _exercise(task: ExerciseTask, submission: Submission, seed: int) -> QuestionMark:
+def _exercise(task: ExerciseTask, submission: RunningSubmission, seed: int) -> QuestionMark:
     """Return the mark of an exercise."""
     if task.name not in (submission.functions or ()):
         return _without_function(task, submission)
@@ -100,7 +100,7 @@ def _judged(task: ExerciseTask, report: Report, there: FunctionThere) -> Questio
     """Return the mark for a report. Where it rests on what the submission's process says of itself,
     and its source has signs of patching, a person decides."""
     submission, said = there.submission, visible(report.said, "\n")
-    own_word = task.plan is not None or task.run is not None or submission.confinement.trusted
+    own_word = task.plan is not None or task.run is not None
     if report.passed and own_word and submission.signs:
         why = f"the source could change how it is measured: {'; '.join(submission.signs)}"
         return QuestionMark(task.name, "exercise", "review", said, peak=there.peak, review=why)
@@ -110,7 +110,7 @@ def _judged(task: ExerciseTask, report: Report, there: FunctionThere) -> Questio
     return QuestionMark(task.name, "exercise", state, said, report.slip, there.peak)
 
 
-def _without_function(task: ExerciseTask, submission: Submission) -> QuestionMark:
+def _without_function(task: ExerciseTask, submission: RunningSubmission) -> QuestionMark:
     """Return the mark of an exercise whose function is not there: its cell may not have ended."""
     found = {"looped": submission.looped, "no memory": submission.full, "error": submission.ended}
     for state, cells in found.items():
@@ -123,14 +123,14 @@ def _without_function(task: ExerciseTask, submission: Submission) -> QuestionMar
     return QuestionMark(task.name, "exercise", "not tried", said)
 
 
-def _lost(task: ExerciseTask, submission: Submission, state: str) -> str:
+def _lost(task: ExerciseTask, submission: RunningSubmission, state: str) -> str:
     limits = submission.limits
     return LOST[state].format(
         name=task.function, seconds=limits.seconds, memory=limits.memory // 2**20
     )
 
 
-def _ended(submission: Submission) -> str:
+def _ended(submission: RunningSubmission) -> str:
     """Return sentences on the cells that did not end as they should."""
     if submission.unread:
         return "The process that runs the notebook ended before its first cell."

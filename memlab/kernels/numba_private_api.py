@@ -8,6 +8,7 @@ the features of the processor come from llvmlite's public interface instead.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memlab.kernels import shared_cache
 from memlab.private_api import Internal, Package
 
 NUMBA = Package("numba", "0.62.0", "0.68.1")
@@ -90,13 +92,32 @@ def _cache_class() -> Any:
             super().__init__(function)
             place = PLACE_OF_CACHE.of(self)
             stamp = (place.locator.get_source_stamp(), digest)
-            FILE_OF_CACHE.replace(self, file(self.cache_path, place.filename_base, stamp))
+            own = file(self.cache_path, place.filename_base, stamp)
+            if shared := shared_cache.folder():
+                below = place.locator.get_suitable_cache_subpath(inspect.getfile(function))
+                own = _SharedFirst(file(shared / below, place.filename_base, stamp), own)
+            FILE_OF_CACHE.replace(self, own)
 
         def _guard_against_spurious_io_errors(self) -> Any:
             """Context of each load and save that ignores errors of reading and writing."""
             return suppress(*UNREADABLE)
 
     return KernelCache
+
+
+class _SharedFirst:
+    """File of the cache in the shared folder, which is only read, and the user's own."""
+
+    def __init__(self, shared: Any, own: Any) -> None:
+        self.shared, self.own = shared, own
+        self.save, self.flush = own.save, own.flush
+
+    def load(self, key: Any) -> Any:
+        """Return what was compiled for a key, or None."""
+        with suppress(*UNREADABLE):
+            if (kept := self.shared.load(key)) is not None:
+                return kept
+        return self.own.load(key)
 
 
 def data_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:

@@ -13,12 +13,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module, metadata
+from itertools import islice
 from pathlib import Path
 
 from memlab import free_memory, units
 from memlab.errors import IN_PAGE, InputError
+from memlab.kernels import shared_cache
 from memlab.lesson_folders import PACKAGE, requirement
-from memlab.setup_checks import blas_threads, lab_extensions, room_left, second_package
+from memlab.setup_checks import (
+    blas_threads,
+    lab_extensions,
+    notebook_kernels,
+    room_left,
+    second_package,
+)
 from memlab.setup_checks.setup_check import SetupCheck as SetupCheck
 from memlab.setup_checks.setup_check import Status
 
@@ -32,6 +40,8 @@ DRIVER = (
     "install NVIDIA's driver and restart (Ubuntu: sudo ubuntu-drivers install); a container needs "
     "--gpus all"
 )
+PLAIN = re.compile(r"python(\d(\.\d+)?)?")
+"""Executables of a kernel for which Jupyter starts its own Python."""
 ELSEWHERE = "what needs a GPU, threads or PyTorch runs in the lab on a computer"
 RESTART = "Type in a terminal what fixes it, then choose Kernel > Restart Kernel."
 
@@ -128,9 +138,11 @@ def examine() -> list[SetupCheck]:
         numba,
         _extensions(python),
         check_kernel(_kernel_command(), python, own=sys.prefix != sys.base_prefix),
+        _notebooks(python),
         *([_blas(python), _cuda(python)] if numba.status == "ok" else []),
         check_cache(folders),
-        room_left.check_disks(room_left.disks(filter(writable, folders)), python),
+        _shared_cache(),
+        room_left.check_disks(room_left.disks(islice(filter(writable, folders), 1)), python),
         _memory(),
         _lessons(),
     ]
@@ -177,7 +189,7 @@ def _lessons() -> SetupCheck | None:
     needs = room_left.recorded()
     if not needs or not free_memory.measurable():
         return None
-    room = free_memory.room()
+    room = free_memory.room(of_a_run=False)  # a lesson's bytes are those of its whole kernel
     return room_left.check_lessons(room.nbytes, needs, RAISE if room.limit else CLOSE)
 
 
@@ -213,6 +225,12 @@ def _kernel_command() -> list[str] | None:
         return list(KernelSpecManager().get_kernel_spec("python3").argv)
     except Exception:  # no jupyter_client, no such kernel, or a file that cannot be read
         return None
+
+
+def _notebooks(python: str) -> SetupCheck | None:
+    foreign = [asked for asked in notebook_kernels.look(Path.cwd())
+               if not _starts(asked.executable, python)]  # fmt: skip
+    return notebook_kernels.check_notebooks(foreign, python)
 
 
 def _cuda(python: str) -> SetupCheck | None:
@@ -261,6 +279,14 @@ def _cache_folders() -> list[Path]:
     with contextlib.suppress(Exception):  # check_numba says why
         folders.append(import_module("memlab.kernels.numba_private_api").user_folder())
     return folders
+
+
+def _shared_cache() -> SetupCheck | None:
+    named = os.environ.get(shared_cache.VARIABLE)
+    if not named:
+        return None
+    place = Path(named).expanduser().resolve()
+    return check_shared_cache(str(place), shared_cache.refusal(place))
 
 
 # -- what was seen, judged ----------------------------------------------------------------------
@@ -335,9 +361,9 @@ def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> SetupChe
     fix = f'"{python}" -m ipykernel install --{"sys-prefix" if own else "user"} --name python3'
     if not argv:
         return SetupCheck(name, "problem", "Jupyter has no kernel of that name", fix)
-    if re.fullmatch(r"python(\d(\.\d+)?)?", argv[0]):
+    if PLAIN.fullmatch(argv[0]):
         return SetupCheck(name, "ok", "the Python that starts JupyterLab")
-    if _folder(argv[0]) == _folder(python):
+    if _starts(argv[0], python):
         return SetupCheck(name, "ok", argv[0])
     return SetupCheck(name, "problem", f"starts {argv[0]}, and not {python}", fix)
 
@@ -376,6 +402,21 @@ def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Set
     return SetupCheck(name, "problem", f"{text}; kernels are compiled in every session", fix)
 
 
+def check_shared_cache(folder: str, refusal: str) -> SetupCheck:
+    """Check that the folder of kernels that learners of a hub share is read. ``refusal`` says why
+    it is not."""
+    name = "shared kernels"
+    if not refusal:
+        return SetupCheck(name, "ok", folder)
+    text = f"{folder} is not read: {refusal}; kernels are compiled for each learner"
+    fix = (
+        f'sudo "{sys.executable}" deploy/compile_kernels.py "{folder}"'
+        if refusal == shared_cache.MISSING
+        else f'sudo chown -R root "{folder}" && sudo chmod -R go-w "{folder}"'
+    )
+    return SetupCheck(name, "note", text, fix)
+
+
 def check_memory(free: int, limit: str, system: int) -> SetupCheck:
     """Check that enough memory is free. ``system`` is what the whole machine has left; ``limit`` is
     what a control group (a container, a cluster job) or ``ulimit`` allows, if that is less."""
@@ -399,6 +440,13 @@ def writable(folder: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def _starts(executable: str, python: str) -> bool:
+    """True if the executable of a kernel is this Python, or the one that starts JupyterLab."""
+    if not executable or PLAIN.fullmatch(executable):
+        return bool(executable)
+    return _folder(executable) == _folder(python)
 
 
 def _folder(executable: str) -> str:

@@ -75,7 +75,7 @@ def check_disks(
         fix = f'delete what you do not need there; "{python}" -m pip cache purge frees downloads'
     if least.free >= VERY_LITTLE:
         return SetupCheck("disk", "note", text, fix)
-    return SetupCheck("disk", "problem", f"{text}: nothing can be saved soon", fix)
+    return SetupCheck("disk", "problem", f"{text}: soon nothing can be written there", fix)
 
 
 def recorded() -> dict[str, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memlab.classroom import batch as batch_module
+from memlab.classroom import judges
 from memlab.classroom.batch import JUDGE, Batch, Terms, grade_class, jobs_here
 from memlab.classroom.limits import Limits
 from memlab.classroom.submissions import handed_in
@@ -81,12 +81,12 @@ def at_once(monkeypatch):
     """The notebooks that are graded, without a process."""
     asked = []
 
-    def marked(work, terms, tell):
+    def marked(work, grade, jobs, patience, tell):
         for place, one in enumerate(work):
             asked.append(one[0].parent.name)
-            yield place, terms.grade(*one), 0
+            yield place, grade(*one), 0
 
-    monkeypatch.setattr("memlab.classroom.batch._marked", marked)
+    monkeypatch.setattr("memlab.classroom.batch.marked", marked)
     return asked
 
 
@@ -132,13 +132,12 @@ def test_a_process_that_ends_costs_its_own_notebook_alone_and_is_tried_again(fol
 
 @pytest.mark.measures
 def test_a_notebook_whose_marks_do_not_come_is_given_up(folder):
-    terms = Terms(grade, confinement(), Limits(), 1)
     write(folder, {"ada/02_network.ipynb": notebook("sleep 600")})
-    judge = batch_module._Judge(grade)
+    judge = judges.Judge(grade)
     try:
-        work = batch_module._work(handed_in(folder).submissions[0], 7, terms)
-        judge.begin(0, work, patience=0.2)
-        assert batch_module._ready([judge]) == [judge]
+        path = folder / "ada/02_network.ipynb"
+        judge.begin(0, (path, 7, confinement(), Limits(), "02"), patience=0.2)
+        assert judges.ready([judge]) == [judge]
         assert judge.answer() == (None, 0)
     finally:
         judge.end()
@@ -148,12 +147,12 @@ def test_a_notebook_whose_marks_do_not_come_is_given_up(folder):
 def test_progress_names_what_is_running(folder, monkeypatch):
     told = []
 
-    def marked(work, terms, tell):
+    def marked(work, grade, jobs, patience, tell):
         for place in range(len(work)):
             tell([place])
-            yield place, terms.grade(*work[place]), 0
+            yield place, grade(*work[place]), 0
 
-    monkeypatch.setattr("memlab.classroom.batch._marked", marked)
+    monkeypatch.setattr("memlab.classroom.batch.marked", marked)
     graded(folder, tell=lambda done, of, running: told.append((done, of, running[0].learner.name)))
     assert told == [(0, 3, "ada"), (1, 3, "bo"), (2, 3, "cy")]
 

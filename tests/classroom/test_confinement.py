@@ -100,9 +100,10 @@ def test_where_it_cannot_start_one_sentence_has_a_recipe(monkeypatch, tmp_path):
             confined(LIMITS):  # fmt: skip
         raise AssertionError
     broken = tmp_path / "bwrap"
-    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.write_text("#!/bin/sh\necho bwrap: setting up uid map: denied >&2\nexit 1\n")
     broken.chmod(0o755)
-    with pytest.raises(InputError, match="bubblewrap does not start here"), confined(LIMITS):
+    said = r"does not start here \(bwrap: setting up uid map: denied\)"
+    with pytest.raises(InputError, match=said), confined(LIMITS):
         raise AssertionError
 
 

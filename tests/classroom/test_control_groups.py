@@ -1,8 +1,10 @@
 """Control groups of both versions, in folders that stand in for the kernel's."""
 
+import os
+
 import pytest
 
-from memlab.classroom.control_groups import Folders, Group, find, group
+from memlab.classroom.control_groups import Folders, Group, _kill_all, clear, find, group
 from memlab.classroom.limits import MIB, Limits
 
 LIMITS = Limits(memory=300 * MIB, processes=32)
@@ -63,6 +65,21 @@ def test_version_1_has_a_folder_for_each_limit(tmp_path):
     assert (made.pids / "pids.max").read_text().strip() == "32"
     (made.memory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
     assert made.full
+
+
+def test_groups_that_nobody_removed_are_cleared(tmp_path):
+    names = "memlab-999999999-a", "memlab-999999999-b", f"memlab-{os.getpid()}-a"
+    left, used, mine = (tmp_path / name for name in names)
+    for folder in (left, used, mine):
+        folder.mkdir()
+    (used / "cgroup.procs").write_text("0")
+    clear(Folders(2, tmp_path, tmp_path))
+    assert [folder.exists() for folder in (left, used, mine)] == [False, True, True]
+
+
+def test_a_process_of_another_space_is_not_killed(tmp_path):
+    (tmp_path / "cgroup.procs").write_text("0")
+    _kill_all(tmp_path)  # number 0 would be this process and its group
 
 
 def test_a_machine_without_groups_has_none(tmp_path):

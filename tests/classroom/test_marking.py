@@ -13,7 +13,7 @@ from memlab.classroom import questions
 from memlab.classroom.confinement import confined
 from memlab.classroom.limits import MIB, Limits
 from memlab.classroom.marking import grade_notebook
-from memlab.classroom.submission import FunctionThere, Submission
+from memlab.classroom.running_submission import FunctionThere, RunningSubmission
 from memlab.errors import InputError
 from memlab.lesson import exercise_check
 from memlab.lesson.exercise import SOLUTIONS
@@ -222,7 +222,8 @@ def one_cell(task):
 @pytest.mark.parametrize("name", sorted(wrong_answers.ZOO))
 def test_each_wrong_answer_of_the_course_gets_its_hint(confinement, name):
     task = known(name)
-    with Submission([ZOO_CELL, one_cell(task)], [False] * 2, [name], confinement, PATIENT) as there:
+    cells = [ZOO_CELL, one_cell(task)]
+    with RunningSubmission(cells, [False] * 2, [name], confinement, PATIENT) as there:
         for number, slip in enumerate(wrong_answers.ZOO[name]):
             asked = Named(task, there)
             asked.name = f"{task.lesson}.wrong_{number}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from itertools import pairwise
 
@@ -70,6 +71,13 @@ def test_what_a_card_says_to_a_right_guess_is_left_out():
     assert (card.guess, card.diagnosis, card.said) == ("", "", ("Because.",))
 
 
+def test_a_card_in_another_language_is_read_too():
+    text = "回忆。 哪个\n  a: 甲。\n你的猜测  乙\n正确答案  甲\n为什么\n因为。"
+    card = card_text.read(text)
+    assert (card.guess, card.diagnosis, card.said) == ("乙", "为什么", ("因为。",))
+    assert "<span>回忆。</span> 哪个" in card_text.question_html(card)
+
+
 def test_a_question_is_shown_with_letters_and_without_code():
     how = 'Answer with lesson.recall("x").guess("...").'
     html = card_text.question_html(card_text.read(f"Recall. Is a < b?\n  yes: Yes.\n{how}"))
@@ -94,6 +102,29 @@ def test_a_long_text_is_cut_between_paragraphs_and_nothing_is_lost():
     assert len(slides) > 1
     assert [part for slide in slides for part in slide.lead.split("\n\n")] == parts
     assert all(deck.height(slide) <= deck.LINES for slide in slides)
+
+
+def test_a_comment_in_a_block_of_code_is_no_heading():
+    text = "## Part\n\n```\n# not a heading\n\nx = 1\n```\n\n- one\n- two\n  - below\n\nEnd."
+    (slide,) = deck.deck([markdown(text)])
+    assert slide.heading == "Part"
+    assert slide.lead == text.partition("\n\n")[2]
+
+
+def test_a_picture_of_an_own_notebook_is_no_question_and_a_table_is_not_lost():
+    table = {"output_type": "execute_result", "data": {"text/html": "<table></table>"}}
+    cells = [markdown("## Part"), code("plt.show()", drawn("Bars")), code("data", table), code("x")]
+    slides = deck.deck(cells)
+    assert [slide.kind for slide in slides] == ["picture", "table", "code"]
+    assert slides[1].html == "<table></table>"
+
+
+def test_a_picture_beside_an_own_notebook_is_in_the_page(tmp_path):
+    (tmp_path / "dot.png").write_bytes(b"dot")
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_markdown_cell("Look: ![a dot](dot.png)")]
+    nbformat.write(notebook, tmp_path / "own.ipynb")
+    assert 'src="data:image/png;base64,ZG90"' in page(tmp_path / "own.ipynb")[0]
 
 
 def test_links_within_the_lessons_become_words_and_others_stay():
@@ -188,6 +219,18 @@ def test_a_lesson_is_named_by_its_number_its_name_or_a_path(tmp_path):
     assert notebook_of("mine/week.ipynb").name == "week.ipynb"
 
 
+def test_a_translated_lesson_is_taken_in_the_language_of_the_reader(monkeypatch):
+    monkeypatch.setattr("memlab.strings.language", lambda: "zh")
+    for solved in (False, True):
+        file = notebook_of("01", solved)
+        assert "zh" in file.parts
+        assert ("solutions" in file.parts) == solved
+    html, _ = page(file)
+    assert '<html lang="zh">' in html
+    assert "MEMLAB_LANGUAGE" not in html
+    assert notebook_of("03").parent == build.LESSONS
+
+
 @pytest.mark.parametrize(
     ("lesson", "solved", "text"),
     [
@@ -227,6 +270,7 @@ def test_the_command_writes_a_page_and_says_how_many_slides(tmp_path, capsys, mo
 
 # -- in a browser -------------------------------------------------------------------------------
 
+SHOWN = list(lessons()) if os.environ.get("MEMLAB_CLASSROOM") == "full" else ["03", "06", "12"]
 CUT_OFF = """() => [...document.querySelectorAll(".slide")].flatMap((slide, index) =>
     [slide, ...slide.querySelectorAll(".body, pre, table, figure")]
         .filter(box => box.scrollHeight > box.clientHeight + 1
@@ -239,13 +283,13 @@ SCROLLED = "Math.round(document.documentElement.scrollTop / innerHeight)"
 
 
 @pytest.mark.measures
-def test_nothing_of_three_lessons_is_cut_off_and_the_keys_work(browser, tmp_path, findings):
+def test_nothing_is_cut_off_and_the_keys_work(browser, tmp_path, findings):
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     tab, errors = context.new_page(), []
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    for name in ("03", "06", "12"):
+    for name in SHOWN:
         file = tmp_path / f"{name}.html"
-        html, count = page(notebook_of(name, solved=True))
+        html, count = page(notebook_of(name, solved=name[:2].isdigit()))
         file.write_text(html, encoding="utf-8")
         tab.goto(file.as_uri())
         assert tab.evaluate(CUT_OFF) == []
@@ -253,10 +297,21 @@ def test_nothing_of_three_lessons_is_cut_off_and_the_keys_work(browser, tmp_path
     for key, at in (("ArrowRight", 1), (" ", 2), ("ArrowLeft", 1), ("End", count - 1), ("Home", 0)):
         tab.keyboard.press(key)
         tab.wait_for_function(f"{SCROLLED} === {at}")
+    printed = tab.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == count
+    words = tab.locator(".words").first
+    tab.goto(f"{file.as_uri()}#{words.evaluate('text => text.parentElement.id')}")
+    assert words.is_hidden()
+    tab.keyboard.press("t")
+    assert words.is_visible()
+    html, _ = page(notebook_of("00", solved=True))
+    file.write_text(html, encoding="utf-8")
+    tab.goto(file.as_uri())
+    assert findings(tab, "main") == []
     tab.keyboard.press("l")
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 27)"
     assert findings(tab, "main") == []
-    tab.keyboard.press("l")
-    assert findings(tab, "main") == []
+    tab.evaluate("document.querySelector('.body').append('a long text '.repeat(400))")
+    assert tab.evaluate(CUT_OFF) == ["slide 1: DIV body"]
     context.close()
     assert errors == []

@@ -66,12 +66,31 @@ def test_costs_of_a_machine_of_another_kind_are_not_compared(figures):
     assert cost.here()
 
 
-def test_a_row_has_title_minutes_seconds_and_memory(tmp_path):
+def test_a_row_has_title_minutes_seconds_memory_and_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(cost, "server", lambda: 100 * MIB)
     source = tmp_path / "02_network.py"
     source.write_text("# %% [markdown]\n# # 02 A network: why?\n#\n# 45 minutes. Needs: x.\n")
     runs = {"first": {"seconds": 41.6, "bytes": 512 * MIB},
             "again": {"seconds": 3.2, "bytes": 400 * MIB}}  # fmt: skip
-    assert cost.row(source, runs) == "| 02 A network | 45 | 42 | 3 | 512 MiB | 400 MiB |"
+    assert cost.row(source, runs) == (
+        "| 02 A network | 45 | 42 | 3 | 512 MiB | 400 MiB | 0.75 GiB |"
+    )
+
+
+@pytest.mark.parametrize(("mib", "limit"), [(790, 1024), (791, 1280), (10, 256)])
+@pytest.mark.parametrize("larger", ["first", "again"])
+def test_a_limit_is_the_larger_run_and_the_server_with_some_to_spare(
+    larger, mib, limit, monkeypatch
+):
+    monkeypatch.setattr(cost, "server", lambda: 100 * MIB)
+    runs = {"first": {"bytes": MIB}, "again": {"bytes": MIB}} | {larger: {"bytes": mib * MIB}}
+    assert cost.limit(runs) == limit * MIB
+
+
+def test_the_page_of_a_hub_names_a_limit_that_is_enough_for_every_lesson():
+    page = (cost.PAGE.parent / "hub.md").read_text(encoding="utf-8")
+    assert "**1 GiB for each learner is enough for every lesson**" in page
+    assert max(map(cost.limit, cost.recorded()["lessons"].values())) == 2**30
 
 
 @pytest.mark.measures

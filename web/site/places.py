@@ -34,7 +34,10 @@ SOURCES = (
     "datascience.stackexchange.com", "docs.pytorch.org", "github.com/soumith/convnet-benchmarks",
 )  # fmt: skip
 """Texts that lessons and readings quote, by the beginnings of their addresses."""
-TOOLS = ("docs.astral.sh/uv", "babel.pocoo.org", "keepachangelog.com", "semver.org")
+TOOLS = (
+    "docs.astral.sh/uv", "babel.pocoo.org", "keepachangelog.com", "semver.org", "tljh.jupyter.org",
+    "github.com/containers/bubblewrap",
+)  # fmt: skip
 """Tools and conventions that pages of docs name."""
 
 

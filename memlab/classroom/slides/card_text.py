@@ -11,15 +11,19 @@ from html import escape
 
 from memlab import strings
 
-ASKS = re.compile(r"\blesson\.(?:predict|recall|change|exercise)\(|\.show\(\)")
+ASKS = re.compile(r"\blesson\.(?:predict|recall|change|exercise)\(")
 """Code of a cell that asks something."""
-ANSWERS = re.compile(r"\.(?:reveal|guess|skip)\(")
+ANSWERS = re.compile(r"\.(?:reveal|guess)\(")
 """Code of a cell that answers a card."""
 TOLD = re.compile(r"\.(?:guess|skip|retry|revise|reveal|hint|check|solution)\(")
 """Code in the text of a card, which tells how to answer it."""
 OPTION = re.compile(r"  (?P<name>\w+): (?P<text>\S.*)")
 ROW = re.compile(r"(?P<name>\S.*?) {2,}(?P<value>\S.*)")
 
+HEAD = re.compile(r"(?P<head>\S+(?: \S+)?[.。]) +(?P<rest>.*)")
+"""First words of a question, such as ``Predict.``, which stand apart."""
+PRAISE = [f"card.verdict.{key}" for key in ("chosen", "exact", "right", "close")]
+"""Keys of all that a card says to a right guess."""
 LONG = 240
 """Letters of a question from which on it is set smaller."""
 
@@ -46,21 +50,21 @@ def read(text: str) -> CardText:
     options = tuple(found["text"] for line in lines if (found := OPTION.fullmatch(line)))
     others = [line for line in lines if not OPTION.fullmatch(line) and not TOLD.search(line)]
     rows = {found["name"]: found["value"] for line in others if (found := ROW.fullmatch(line))}
-    guess = rows.pop(strings.get("card.guess"), "")
-    for name in ("because", "revision"):
-        rows.pop(strings.get(f"card.{name}"), None)
-    again = strings.get("card.second").partition("{")[0]
+    guess = next((rows.pop(name) for name in _every("card.guess") if name in rows), "")
+    for name in _every("card.because", "card.revision"):
+        rows.pop(name, None)
+    again = tuple(text.partition("{")[0] for text in _every("card.second"))
     said = [line.strip() for line in others if line.strip() and not ROW.fullmatch(line)]
     said = [line for line in said if not line.startswith(again)]
-    diagnosis = said.pop(0) if said and guess not in ("", strings.get("card.none")) else ""
-    if diagnosis in _praise():
+    diagnosis = said.pop(0) if said and guess and guess not in _every("card.none") else ""
+    if diagnosis in _every(*PRAISE):
         guess = diagnosis = ""
     return CardText(question, options, tuple(rows.items()), guess, diagnosis, tuple(said))
 
 
-def _praise() -> list[str]:
-    """Return all that a card says to a right guess."""
-    return [strings.get(f"card.verdict.{key}") for key in ("chosen", "exact", "right", "close")]
+def _every(*keys: str) -> list[str]:
+    """Return texts in each language: that of a notebook need not be the reader's."""
+    return [strings.table(name)[key] for name in strings.languages() for key in keys]
 
 
 def question_html(card: CardText) -> str:
@@ -88,7 +92,6 @@ def answer_html(card: CardText) -> str:
 
 def _headed(question: str) -> str:
     """Return a question whose first word or two, such as ``Predict.``, stand apart."""
-    head, point, rest = question.partition(". ")
-    if not point or head.count(" ") > 1:
+    if not (found := HEAD.fullmatch(question)):
         return escape(question)
-    return f"<span>{escape(head)}.</span> {escape(rest)}"
+    return f"<span>{escape(found['head'])}</span> {escape(found['rest'])}"

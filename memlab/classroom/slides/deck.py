@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from unicodedata import east_asian_width
 
 from memlab.classroom.slides import card_text
 from memlab.classroom.slides.card_text import ANSWERS, ASKS, CardText
@@ -30,7 +31,8 @@ SVG, HTML, PLAIN = "image/svg+xml", "text/html", "text/plain"
 PICTURES = (SVG, "image/png", "image/jpeg")
 CHECKS = re.compile(r"\.check\(")
 HEADING = re.compile(r"#+ +(?P<text>.*)")
-LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)")
+ITEM = re.compile(r"(?:[-*]|\d+\.) ")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)[^)]*\)")
 """A link to another file of the lessons, which is not beside the slides."""
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 NOTE = re.compile(r"Run this cell: what it shows depends on your machine\.")
@@ -38,10 +40,10 @@ NOTE = re.compile(r"Run this cell: what it shows depends on your machine\.")
 
 @dataclass(frozen=True)
 class Slide:
-    """One slide. ``kind`` is its look; ``lead`` is Markdown above the rest;
-    ``code``, ``card``, ``html``, ``picture`` and ``printed`` are what it shows, and ``words``
-    what its picture says. ``caption`` is the code of a card, and ``goes_on`` is True where the
-    heading stood on the slide before."""
+    """One slide. ``kind`` is its look; ``lead`` is Markdown above the rest; ``code``, ``card``,
+    ``html``, ``picture`` and ``printed`` are what it shows, and ``words`` what its picture says.
+    ``caption`` is the code of a card, and ``goes_on`` is True where the heading stood on the slide
+    before."""
 
     heading: str
     kind: str = "text"
@@ -82,7 +84,7 @@ def _leads(slide: Slide, following: Slide) -> bool:
     if not slide.lead or following.kind == "text":
         return not slide.lead
     short = _height(slide.lead) <= SHORT
-    return short and _height(slide.lead) + height(following) <= LINES - (not slide.goes_on)
+    return short and _height(slide.lead) + height(following) <= LINES + slide.goes_on
 
 
 def height(slide: Slide) -> float:
@@ -92,7 +94,7 @@ def height(slide: Slide) -> float:
     if slide.picture:
         return high + CODE * (CODE_LINES - CODE_BESIDE)
     if slide.card:
-        question = ASKED * -(-len(slide.card.question) // (LETTERS - 8))
+        question = ASKED * -(-_width(slide.card.question) // (LETTERS - 8))
         said = sum(map(_height, slide.card.said))
         return high + question + FRAME + said + CHOICE * len(slide.card.options)
     return high + CODE * _lines(slide) if slide.printed else high
@@ -103,39 +105,51 @@ def _of_cell(cell: Cell, heading: str) -> Iterator[Slide]:
     if cell["cell_type"] == "markdown":
         yield from _of_text(source, heading)
     elif cell["cell_type"] == "code" and not CHECKS.search(source):
-        yield from _of_code(source, cell.get("outputs", []), heading)
+        hidden = cell.get("metadata", {}).get("jupyter", {}).get("source_hidden", False)
+        yield from _of_code(source, cell.get("outputs", []), heading, hidden)
 
 
 # -- texts ----------------------------------------------------------------------------------------
 
 
 def _of_text(source: str, heading: str) -> Iterator[Slide]:
-    text = LINK.sub(r"\1", FOLDED.sub("", source))
-    for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE):
-        blocks, kind = list(_blocks(part)), "text"
-        if blocks and (found := HEADING.fullmatch(blocks[0])):
-            kind = "title" if blocks.pop(0).startswith("# ") else kind
-            heading = found["text"]
-            yield Slide(heading, kind, lead=blocks.pop(0) if kind == "title" and blocks else "")
-        yield from _filled(blocks, heading)
+    blocks: list[str] = []
+    kind = "text"
+    for block in _blocks(LINK.sub(r"\1", FOLDED.sub("", source))):
+        if found := HEADING.fullmatch(block):
+            yield from _filled(blocks, heading, kind)
+            heading, blocks = found["text"], []
+            kind = "title" if block.startswith("# ") else "text"
+            if kind == "text":
+                yield Slide(heading)
+        else:
+            blocks.append(block)
+    yield from _filled(blocks, heading, kind)
 
 
 def _blocks(text: str) -> Iterator[str]:
     """Yield headings, paragraphs, tables, blocks of code and single items of lists."""
-    for part in re.split(r"\n\s*\n(?![^`]*```\s*(?:\n|\Z))", text.strip()):
-        heading, _, rest = part.strip().partition("\n")
-        if HEADING.fullmatch(heading):
-            yield heading
-            part = rest
-        if re.match(r"(?:[-*]|\d+\.) ", part):
-            yield from re.split(r"\n(?=(?:[-*]|\d+\.) )", part)
-        elif part.strip():
-            yield part.strip()
+    block: list[str] = []
+    fenced = False
+    for line in [*text.splitlines(), ""]:
+        alone = not fenced and bool(HEADING.fullmatch(line))
+        if block and not fenced and (alone or not line.strip() or ITEM.match(line)):
+            yield "\n".join(block)
+            block = []
+        fenced ^= line.lstrip().startswith("```")
+        if alone:
+            yield line
+        elif line.strip() or fenced:
+            block.append(line)
+    if block:  # code that is not closed
+        yield "\n".join(block)
 
 
-def _filled(blocks: list[str], heading: str) -> Iterator[Slide]:
-    """Yield slides with as many blocks as fit on each."""
+def _filled(blocks: list[str], heading: str, kind: str) -> Iterator[Slide]:
+    """Yield slides with as many blocks as fit on each; that of a title has the first one alone."""
     text = ""
+    if kind == "title":
+        yield Slide(heading, kind, lead=blocks.pop(0) if blocks else "")
     for block in blocks:
         joint = "\n" if _item(block) and _item(text) else "\n\n"
         longer = f"{text}{joint}{block}" if text else block
@@ -149,20 +163,25 @@ def _filled(blocks: list[str], heading: str) -> Iterator[Slide]:
 
 
 def _item(text: str) -> bool:
-    """True if the last line of a text belongs to a list."""
-    return bool(re.match(r"(?:[-*]|\d+\.) ", text.rpartition("\n\n")[2]))
+    """True if a text ends with a list."""
+    return bool(ITEM.match(text.rpartition("\n\n")[2]))
 
 
 def _height(text: str) -> float:
     """Return about how many lines a text takes."""
     parts = re.split(r"\n(?=[-*|]|\d+\. )|\n\n", text)
-    return sum(-(-len(" ".join(part.split())) // LETTERS) + GAP for part in parts if part)
+    return sum(-(-_width(" ".join(part.split())) // LETTERS) + GAP for part in parts if part)
+
+
+def _width(text: str) -> int:
+    """Return how many Latin letters are as wide as a text."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 # -- code and what it shows -----------------------------------------------------------------------
 
 
-def _of_code(source: str, outputs: list[Cell], heading: str) -> Iterator[Slide]:
+def _of_code(source: str, outputs: list[Cell], heading: str, hidden: bool) -> Iterator[Slide]:
     shown = list(filter(None, (_of_output(output) for output in outputs)))
     if ANSWERS.search(source):
         yield from map(_answer, shown[:1], [heading])
@@ -174,7 +193,7 @@ def _of_code(source: str, outputs: list[Cell], heading: str) -> Iterator[Slide]:
         yield Slide(heading, "question", card=asked, caption=source.splitlines()[-1])
         yield from (replace(one, heading=heading) for one in others)
         return
-    yield from _run(source, shown, heading)
+    yield from _run("" if hidden else source, shown, heading)
 
 
 def _answer(shown: Slide, heading: str) -> Slide:
@@ -216,7 +235,7 @@ def _of_output(output: Cell) -> Slide | None:
     if kind := next((kind for kind in PICTURES if kind in data), ""):
         return Slide("", "picture", picture={kind: _joined(data[kind])}, words=words)
     if HTML in data:
-        return Slide("", "text", html=_joined(data[HTML]))
+        return Slide("", "table", html=_joined(data[HTML]))
     printed = _joined(output.get("text", "")) or words
     return Slide("", "code", printed=printed) if printed and not NOTE.match(printed) else None
 

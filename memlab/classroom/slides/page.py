@@ -19,7 +19,9 @@ from memlab.errors import InputError, library, shorten, unknown
 from memlab.lesson_folders import LESSONS
 
 HERE = Path(__file__).resolve().parent
-SOLUTIONS = "solutions"
+SOLUTIONS, APPENDIX = "solutions", "appendix"
+SPOKEN = re.compile(r"MEMLAB_LANGUAGE\W+(\w+)")
+"""Code of a translated lesson that says which language it speaks."""
 
 
 def notebook_of(lesson: str, solved: bool = False) -> Path:
@@ -38,9 +40,12 @@ def notebook_of(lesson: str, solved: bool = False) -> Path:
     file = next((path for name, path in names.items() if lesson in (name, name[:2])), None)
     if file is None:
         raise unknown("lesson", lesson, names)
+    if (translated := LESSONS / strings.language() / file.name).is_file():
+        file = translated
     if not solved:
         return file
-    solutions = sorted((LESSONS / SOLUTIONS).glob(f"*{file.name}"))
+    folder = LESSONS if file.parent.name == APPENDIX else file.parent
+    solutions = sorted((folder / SOLUTIONS).glob(f"*{file.name}"))
     if not solutions:
         raise InputError(f"{lesson} has no exercise, so it has no solutions; leave out --solved.")
     return solutions[0]
@@ -65,13 +70,17 @@ def page(file: Path, dark: bool = False) -> tuple[str, int]:
     if not slides:
         raise InputError(f"{shorten(str(file))} has no cell to show; give a notebook with some.")
     exporter = exporters.HTMLExporter(
-        extra_template_basedirs=[str(HERE)], template_name="template", exclude_anchor_links=True
+        extra_template_basedirs=[str(HERE)],
+        template_name="template",
+        exclude_anchor_links=True,
+        embed_images=True,
     )
     exporter.register_filter("heading", _heading)
     exporter.register_filter("card", _card)
     resources: dict[str, Any] = {
-        "deck": slides, "title": _title(slides, file), "dark": dark,
-        "language": strings.language(), "style": _text("page.css"), "script": _text("page.js"),
+        "metadata": {"path": str(file.parent)}, "deck": slides, "title": _title(slides, file),
+        "dark": dark, "language": _language(notebook), "style": _text("page.css"),
+        "script": _text("page.js"),
     }  # fmt: skip
     written, _ = exporter.from_notebook_node(notebook, resources)
     return written, len(slides)
@@ -95,6 +104,11 @@ def _read(file: Path) -> Any:
     except Exception:  # whatever nbformat makes of a broken file
         raise InputError(f"{shorten(str(file))} is no notebook; give a file that Jupyter "
                          "wrote.") from None  # fmt: skip
+
+
+def _language(notebook: Any) -> str:
+    spoken = (SPOKEN.search(cell.source) for cell in notebook.cells)
+    return next((found[1] for found in spoken if found), strings.ENGLISH)
 
 
 def _title(slides: list[Slide], file: Path) -> str:

@@ -48,9 +48,9 @@ class LostError(Exception):
 
 
 @dataclass
-class Submission:
-    """Submission that runs: its cells, which of them are as they were handed out, and the names of
-    the exercises.
+class RunningSubmission:
+    """A submission that runs: its cells, which of them are as they were handed out, and the names
+    of the exercises.
 
     ``signs`` is what in its source could change a measurement, ``calls`` what its code answered to
     cards, ``functions`` the exercises that have a function, None if its cells never came to an end.
@@ -77,7 +77,7 @@ class Submission:
     _starts: int = 0
     _used: float = 0.0
 
-    def __enter__(self) -> Submission:
+    def __enter__(self) -> RunningSubmission:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -196,7 +196,7 @@ class FunctionThere:
     """
 
     task: ExerciseTask
-    submission: Submission
+    submission: RunningSubmission
     peak: int | None = None
     full: bool = False
 
