@@ -36,7 +36,12 @@ def test_the_answer_is_hidden_until_reveal_is_pressed():
 def test_no_truth_is_found_before_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(room, "_TRUTHS", {})
     asked = []
-    card = lesson.card("How many?", answer=lambda: asked.append(1) or 9, unit="x", name="hidden")
+
+    def nine():
+        asked.append(1)
+        return 9
+
+    card = lesson.card("How many?", answer=nine, unit="x", name="hidden")
     view = views.class_guesses(card, given=[9, "3"])
     assert asked == []
     view.revealed = True
