@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memlab import strings
+from memlab.classroom.release import TUTOR
 from memlab.cli import lessons as module
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise
@@ -246,7 +247,7 @@ def test_root_is_let_in_as_in_a_container(tmp_path, monkeypatch, user, allowed):
 
 def test_the_rules_for_assistants_stand_beside_the_copies(checkout, started):
     module.lab([])
-    assert (checkout / "my" / "AGENTS.md").read_bytes() == module.TUTOR.read_bytes()
+    assert (checkout / "my" / "AGENTS.md").read_bytes() == TUTOR.read_bytes()
 
 
 def test_rules_that_the_learner_changed_are_left_alone(checkout, started):
@@ -257,7 +258,7 @@ def test_rules_that_the_learner_changed_are_left_alone(checkout, started):
 
 
 def test_the_rules_fit_a_screen_and_forbid_what_gives_an_answer_away():
-    text = module.TUTOR.read_text(encoding="utf-8")
+    text = TUTOR.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 40
     never = text.partition("## Never")[2].partition("## ")[0]
     assert never.count("\n- ") >= 4
@@ -273,7 +274,7 @@ def test_the_rules_fit_a_screen_and_forbid_what_gives_an_answer_away():
 
 
 def test_the_rules_name_buttons_as_they_are_labelled():
-    text = module.TUTOR.read_text(encoding="utf-8")
+    text = TUTOR.read_text(encoding="utf-8")
     named = set(re.findall(r"\*\*(\w+)\*\*", text))
     labels = {strings.get("card.control.hint", degree=1, degrees=3).split()[0],
               strings.get("card.control.skip")}  # fmt: skip

@@ -19,10 +19,9 @@ import shutil
 import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +29,7 @@ from random import SystemRandom
 from typing import IO
 
 from memlab import lesson_folders
-from memlab.classroom import control_groups, worker_copy
+from memlab.classroom import control_groups, shown_folders, worker_copy
 from memlab.classroom.channel import BrokenChannelError, Channel, EndedError, LateError
 from memlab.classroom.control_groups import Folders, Group
 from memlab.classroom.limits import MIB, Limits
@@ -44,7 +43,7 @@ TRIAL_MEMORY, TRIAL_DISK, TRIAL_PROCESSES = 96 * MIB, 4 * MIB, 16
 ENVIRONMENT = {
     "HOME": "/tmp", "LC_ALL": "C.UTF-8", "MPLBACKEND": "agg", "NUMBA_ENABLE_CUDASIM": "1",
     "NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2",
-    "PATH": "/usr/bin:/bin",
+    "PATH": "/usr/bin:/bin", "USER": "learner",
 }  # fmt: skip
 RECIPE = (
     "docker run --rm --network none --memory 4g --pids-limit 256 --read-only --tmpfs /tmp "
@@ -141,12 +140,12 @@ class Confinement:
                 most["NPROC"] = limits.processes
         return {
             "reads": reads, "writes": writes, "most": 8 * limits.returned, "probe": probe,
-            "copy": str(self.copy), "packages": packages(), "limits": most,
+            "copy": str(self.copy), "packages": shown_folders.packages(), "limits": most,
             "user": SystemRandom().choice(USERS) if self.drops else None,
         }  # fmt: skip
 
     def _command(self, settings: dict[str, object], limits: Limits) -> list[str]:
-        python = [interpreter(), "-I", "-S", "-B", str(self.copy / worker_copy.START)]
+        python = [shown_folders.interpreter(), "-I", "-S", "-B", str(self.copy / worker_copy.START)]
         command = [*python, json.dumps(settings)]
         if self.trusted:
             return command
@@ -157,7 +156,7 @@ class Confinement:
         )
         spaces = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
                   "--unshare-cgroup-try", "--die-with-parent", "--new-session"]  # fmt: skip
-        places = _places(self.copy)
+        places = shown_folders.places(self.copy)
         empty = ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", "/tmp"]
         closed = ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
         return [self.program, *rights, *spaces, *empty, *places, *closed, *command]
@@ -197,75 +196,6 @@ def _folder(prefix: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# -- what the process sees ----------------------------------------------------------------------
-
-
-def interpreter() -> str:
-    """Return the path of the Python that the process runs: that of this one, outside of a virtual
-    environment."""
-    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-
-
-def packages() -> list[str]:
-    """Return the folders of installed packages."""
-    folders = (Path(entry).resolve() for entry in sys.path if entry)
-    names = {"site-packages", "dist-packages"}
-    return [str(path) for path in dict.fromkeys(folders) if path.name in names and path.is_dir()]
-
-
-def _places(copy: Path) -> list[str]:
-    """Return the arguments of bubblewrap for the folders that the process sees."""
-    prefix, python = Path(sys.base_prefix).resolve(), Path(interpreter())
-    shown = [] if prefix == Path("/usr") else [prefix]
-    shown += [Path("/usr/lib"), Path("/usr/lib64"), Path("/usr/lib32"), Path("/etc/ld.so.cache"),
-              Path("/etc/alternatives"), python, *map(Path, packages()), copy]  # fmt: skip
-    trees = [path for path in dict.fromkeys(shown) if path.exists()]
-    trees = [path for path in trees if not any(_below(path, other) for other in trees)]
-    links = [Path(name) for name in ("/lib", "/lib64", "/lib32") if Path(name).exists()]
-    places = [] if not links else [
-        part
-        for path in links
-        for part in (
-            ("--symlink", os.readlink(path), str(path)) if path.is_symlink()
-            else ("--ro-bind", str(path), str(path))
-        )
-    ]  # fmt: skip
-    binds = [part for path in trees for part in ("--ro-bind", str(path), str(path))]
-    hidden = [part for path in _hidden(trees) for part in ("--tmpfs", str(path))]
-    return [*_parents(trees), *binds, *places, *hidden, "--proc", "/proc", "--dev", "/dev"]
-
-
-def _below(path: Path, other: Path) -> bool:
-    return path != other and path.is_relative_to(other)
-
-
-def _parents(paths: Sequence[Path]) -> list[str]:
-    """Return the arguments that make the folders above these, so that everybody can pass."""
-    above = dict.fromkeys(parent for path in paths for parent in reversed(path.parents))
-    return [
-        part for path in above if path != Path("/")
-        for part in ("--perms", "0755", "--dir", str(path))
-    ]  # fmt: skip
-
-
-def _hidden(trees: Sequence[Path]) -> list[Path]:
-    """Return the folders inside of what is shown that hold memlab, or packages of another
-    environment."""
-    known = [Path(path) for path in packages()]
-    others = [
-        Path(sysconfig.get_path(name, vars={"base": sys.base_prefix, "platbase": sys.base_prefix}))
-        for name in ("purelib", "platlib")
-    ]
-    others += [Path("/usr/lib/python3/dist-packages")]
-    found = [path.resolve() for path in others if path.is_dir() and path.resolve() not in known]
-    found += [path / "memlab" for path in known if (path / "memlab").is_dir()]
-    found += [lesson_folders.PACKAGE, lesson_folders.LESSONS]
-    return [
-        path for path in dict.fromkeys(found)
-        if path.is_dir() and any(path.is_relative_to(tree) for tree in trees)
-    ]  # fmt: skip
-
-
 # -- the start of a batch -----------------------------------------------------------------------
 
 
@@ -281,6 +211,11 @@ def confined(limits: Limits, trusted: bool = False) -> Iterator[Confinement]:
     Raises:
         InputError: submissions cannot be confined here; the message says what to do.
     """
+    if sys.platform == "win32":
+        raise InputError(
+            "Submissions are graded on Linux, or on macOS with --trusted; on Windows, use its "
+            "subsystem for Linux, or a container."
+        )
     with _folder("memlab-worker-") as copy:
         copy.chmod(0o755)
         worker_copy.write(copy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memlab import atomic_files
@@ -20,21 +20,34 @@ def write(
     target: Path, handed: Handed, batch: Batch, table: Sequence[tables.Row], roster: Roster | None
 ) -> list[Path]:
     """Write the table of all marks to ``target``, and beside it the reasons and the tables to
-    import: for the service that a roster comes from, else for both. Return the files.
+    import: for the service that a roster comes from, else for both. Return the files. The reasons
+    come last, for it may take long to find the true answers that stand there.
 
     Raises:
         OSError: one cannot be written.
     """
-    contents = {target: tables.marks_csv(table)}
-    for service, form in FORMS.items():
-        if roster is None or roster.service == service:
-            contents[_beside(target, f"-{service}.csv")] = form(handed, table, roster)
+    _write(contents := _tables(target, handed, table, roster))
     said = _reasons(handed, batch)
     answers = reasons.answers({one.card for one in said}, parts(target) / "answers.json")
-    contents[_beside(target, "-reasons.md")] = reasons.page(said, answers)
+    page = _beside(target, "-reasons.md")
+    _write({page: reasons.page(said, answers)})
+    return [*contents, page]
+
+
+def _tables(
+    target: Path, handed: Handed, table: Sequence[tables.Row], roster: Roster | None
+) -> dict[Path, str]:
+    """Return the contents of the tables, by their files."""
+    services = [roster.service] if roster else [*FORMS]
+    contents = {target: tables.marks_csv(table)}
+    for name in services:
+        contents[_beside(target, f"-{name}.csv")] = FORMS[name](handed, table, roster)
+    return contents
+
+
+def _write(contents: Mapping[Path, str]) -> None:
     for file, content in contents.items():
         atomic_files.write(file, content.encode("utf-8", "replace"))
-    return [*contents]
 
 
 def parts(target: Path) -> Path:

@@ -26,6 +26,8 @@ def code_cells(path: Path) -> list[str]:
         notebook = json.loads(
             _content(path), object_pairs_hook=_once, parse_constant=_no_number, parse_int=_short
         )
+    except InputError:  # of the file itself
+        raise
     except (ValueError, RecursionError) as error:
         raise _refused(path, f"it is no notebook ({_reason(error)})") from None
     cells = notebook.get("cells") if type(notebook) is dict else None

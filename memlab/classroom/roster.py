@@ -21,6 +21,9 @@ MOODLE = (
 )
 """Columns by which Moodle knows a learner, in its English names."""
 
+GRADE = "Grade"
+"""The column of a grading worksheet of Moodle's that is filled in."""
+
 Person = Mapping[str, str]
 
 
@@ -38,6 +41,20 @@ class Roster:
     def identifying(self) -> list[str]:
         """The columns that say who a learner is."""
         return [name for name in self.columns if name in MOODLE]
+
+    @property
+    def is_worksheet(self) -> bool:
+        """True of the grading worksheet of an assignment of Moodle's."""
+        return {"Identifier", GRADE} <= {*self.columns}
+
+    def maximum(self, person: Person, usual: int) -> float:
+        """Return the maximum grade that a worksheet gives; the ``usual`` one where it has none."""
+        columns = {name.casefold(): value for name, value in person.items()}
+        try:
+            most = float(columns["maximum grade"])
+        except (KeyError, ValueError):
+            most = usual
+        return most if 0 < most < float("inf") else usual
 
     def column(self, lesson: str) -> str:
         """Return the name of the column of a lesson: that of the table, if it has one."""

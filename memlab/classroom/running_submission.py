@@ -31,6 +31,8 @@ PATIENCE = 2.0
 """Seconds beyond the limit: the process itself stops most of what loops."""
 LONGEST = 500
 """Most characters of a guess or a reason."""
+CALLS = 200
+"""Most answers to cards in the code of a notebook; a lesson has about ten cards."""
 SHOWN = 80
 """Most characters of a returned value as text."""
 CHOSEN = 1000
@@ -291,7 +293,7 @@ def signs_in(message: Any) -> tuple[str, ...]:
 @reading
 def calls_in(message: Any) -> tuple[tuple[CardCall, ...], list[Any]]:
     """Return the answers to cards, and the names of the exercises that have a function."""
-    calls, names = message["calls"], CardCall.__dataclass_fields__
+    calls, names = message["calls"][:CALLS], CardCall.__dataclass_fields__
     if type(message["functions"]) is not list:
         raise ValueError
     texts = [{name: safe_text(call.get(name, ""))[:LONGEST] for name in names} for call in calls]

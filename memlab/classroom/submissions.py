@@ -138,7 +138,7 @@ def _by_learner(folder: Path, sentences: list[str]) -> dict[Learner, list[tuple[
             learner = _learner("moodle", moodle) if moodle else Learner(entry.name)
             inside = _inside(Path(entry.path), sentences)
             files.setdefault(learner, []).extend((path.name, path) for path in inside)
-        elif entry.is_file(follow_symlinks=False) and entry.name.endswith((".ipynb", ".json")):
+        elif entry.is_file(follow_symlinks=False):
             _flat(entry, files, sentences)
     return files
 
@@ -151,7 +151,8 @@ def _flat(
         if (match := pattern.fullmatch(entry.name)) and match["file"]:
             files.setdefault(_learner(service, match), []).append((match["file"], Path(entry.path)))
             return
-    sentences.append(f"{_shown(entry.name)} was left out: its name does not say whose it is.")
+    if entry.name.endswith((".ipynb", ".json", ".zip")):
+        sentences.append(f"{_shown(entry.name)} was left out: its name does not say whose it is.")
 
 
 def _learner(service: str, match: re.Match[str]) -> Learner:
@@ -206,6 +207,8 @@ def _take(learner: Learner, files: Iterable[tuple[str, Path]], handed: Handed) -
                 lessons.setdefault(lesson, []).append((number, path))
             else:
                 others.append(path)
+        elif path.suffix == ".zip":
+            others.append(path)
     for lesson in sorted(lessons):
         notebook = _newest(learner, lesson, lessons[lesson], handed.sentences)
         handed.submissions.append(Submission(learner, lesson, notebook))

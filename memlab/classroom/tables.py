@@ -14,7 +14,7 @@ from typing import Any
 
 from memlab.classroom.batch import Graded, blank
 from memlab.classroom.marks import QuestionMark
-from memlab.classroom.roster import Roster
+from memlab.classroom.roster import GRADE, Roster
 from memlab.classroom.submissions import Handed
 from memlab.errors import visible
 
@@ -25,6 +25,10 @@ LONGEST = 2000
 """Characters of a cell."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet would compute."""
+
+
+Totals = dict[tuple[str, str], tuple[int | None, int]]
+"""Points of a learner in a lesson, and of how many; None for points that a person still decides."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,9 @@ def _row(handed: Handed, one: Graded, mark: QuestionMark, trusted: bool) -> Row:
     state, review = mark.state, mark.review
     if mark.kind == "card":
         state = _card_state(mark, record)
-        if state == "not tried" and learner in handed.broken:
+        if state == "passed":
+            review = ""
+        elif state == "not tried" and learner in handed.broken:
             state, review = "review", "progress.json could not be read"
     return Row(
         learner=handed.label(learner),
@@ -101,7 +107,7 @@ def _row(handed: Handed, one: Graded, mark: QuestionMark, trusted: bool) -> Row:
 
 
 def _card_state(mark: QuestionMark, record: Mapping[str, Any] | None) -> str:
-    """Return the state of a card: it has passed once it is answered, in whatever way."""
+    """Return the state of a card: it has passed once it is answered, in the file or in code."""
     turns = record["cards"].get(mark.question, []) if record else []
     if mark.state == "passed" or any(turn["right"] is not None for turn in turns):
         return "passed"
@@ -147,10 +153,9 @@ def marks_csv(table: Sequence[Row]) -> str:
     return "\ufeff" + _written([head, *map(astuple, table)])
 
 
-def totals(table: Iterable[Row]) -> dict[tuple[str, str], tuple[int | None, int]]:
-    """Return the points of each learner in each lesson, and of how many; None for points that a
-    person still decides."""
-    sums: dict[tuple[str, str], tuple[int | None, int]] = {}
+def totals(table: Iterable[Row]) -> Totals:
+    """Return the points of each learner in each lesson."""
+    sums: Totals = {}
     for row in table:
         points, of = sums.get((row.learner, row.lesson), (0, 0))
         both = None if points is None or row.points is None else points + row.points
@@ -181,9 +186,12 @@ def canvas_csv(handed: Handed, table: Sequence[Row], roster: Roster | None) -> s
 
 
 def moodle_csv(handed: Handed, table: Sequence[Row], roster: Roster | None) -> str:
-    """Return the file that Moodle imports as grades: a row for each learner, a column for each
-    lesson, and columns by which Moodle knows the learner."""
+    """Return the file that Moodle imports: a row for each learner, a column for each lesson, and
+    columns by which Moodle knows the learner. A grading worksheet of one assignment is returned
+    with its grades filled in."""
     sums, lessons = totals(table), _lessons(table)
+    if roster and roster.is_worksheet and len(lessons) == 1:
+        return _worksheet(handed, roster, lessons[0], sums)
     head = roster.identifying if roster else ["Identifier", "Full name", "Email address"]
     lines: list[list[object]] = [[*head, *lessons]]
     for learner in handed.learners:
@@ -192,9 +200,20 @@ def moodle_csv(handed: Handed, table: Sequence[Row], roster: Roster | None) -> s
             continue
         number = f"Participant {learner.number}" if learner.service == "moodle" else ""
         who = known or {"Identifier": number, "Full name": learner.name}
-        lines.append(
-            [*(who.get(name, "") for name in head), *_points(handed.label(learner), lessons, sums)]
-        )
+        points = _points(handed.label(learner), lessons, sums)
+        lines.append([*(who.get(name, "") for name in head), *points])
+    return _written(lines)
+
+
+def _worksheet(handed: Handed, roster: Roster, lesson: str, sums: Totals) -> str:
+    """Return a grading worksheet with the grades of a lesson, in parts of its maximum grade."""
+    lines: list[list[object]] = [[*roster.columns]]
+    for learner in handed.learners:
+        if person := roster.find(learner):
+            points, of = sums.get((handed.label(learner), lesson), (None, 0))
+            grade = "" if points is None else f"{roster.maximum(person, of) * points / of:.2f}"
+            filled = {**person, GRADE: grade}
+            lines.append([filled.get(name, "") for name in roster.columns])
     return _written(lines)
 
 
@@ -202,9 +221,7 @@ def _lessons(table: Iterable[Row]) -> list[str]:
     return sorted({row.lesson for row in table if row.lesson})
 
 
-def _points(
-    learner: str, lessons: Sequence[str], sums: Mapping[tuple[str, str], tuple[int | None, int]]
-) -> list[int | None]:
+def _points(learner: str, lessons: Sequence[str], sums: Totals) -> list[int | None]:
     return [sums.get((learner, lesson), (None, 0))[0] for lesson in lessons]
 
 

@@ -342,7 +342,9 @@ def progress(options: Options) -> int:
     from memlab.lesson.card_question import topics
     from memlab.lesson.exercise_task import tasks
 
-    path = record.file() if record.FILE in os.environ else progress_file()
+    beside = Path("progress.json")  # of a released notebook
+    usual = beside if beside.exists() else progress_file()
+    path = record.file() if record.FILE in os.environ else usual
     if path is None:
         _show(options, None, strings.get("progress.off"))
         return 0

@@ -8,7 +8,7 @@ import pytest
 
 from memlab import lesson_folders
 from memlab.classroom import confinement as module
-from memlab.classroom import control_groups, worker_copy
+from memlab.classroom import control_groups, shown_folders, worker_copy
 from memlab.classroom.confinement import Confinement, confined
 from memlab.errors import InputError
 from tests.classroom.confined_here import LIMITS
@@ -32,7 +32,7 @@ def shows(path):
 
     def changed(command):
         place = command.index("--remount-ro")
-        parts = [*module._parents([path]), "--bind", str(path), str(path)]
+        parts = [*shown_folders.parents([path]), "--bind", str(path), str(path)]
         return [*command[:place], *parts, *command[place:]]
 
     return changed
@@ -127,10 +127,10 @@ def test_the_copy_has_all_that_is_needed_and_no_answer(tmp_path):
     for secret in ("lesson_13", "Least number of tokens", "[ask.", "[task."):
         assert secret not in texts
     code = (
-        f"import sys; sys.path[:] = [{str(tmp_path)!r}, *sys.path, *{module.packages()!r}]; "
+        f"import sys; sys.path[:] = [{str(tmp_path)!r}, *sys.path, *{shown_folders.packages()!r}]; "
         "import memlab.classroom.worker.session, memlab.classroom.worker.probe, numpy\n"
         "from memlab.runtime.metering.meter import Meter\n"
         "with Meter() as meter: numpy.ones(9)\n"
         "assert meter.peak >= 72"
     )
-    subprocess.run([module.interpreter(), "-I", "-S", "-c", code], check=True)
+    subprocess.run([shown_folders.interpreter(), "-I", "-S", "-c", code], check=True)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -135,6 +136,31 @@ def test_a_peak_counts_only_where_the_source_shows_no_patching(confinement, tmp_
         assert bool(mark.review) == (name == "patched")
     assert states == {"right": "passed", "large": "failed", "patched": "review"}
     assert "cell 5: line 2 changes the attribute .report" in mark.review
+
+
+def test_a_peak_is_that_of_a_notebook(confinement, tmp_path):
+    cells = ["import numpy as np", *(c for c in solutions("01") if c.startswith("def my_step"))]
+    path = write(tmp_path / "01_linear.ipynb", *cells)
+    mark = by_question(grade_notebook(path, 5, confinement, LIMITS))["01.my_step"]
+    space: dict[str, Any] = {}
+    exec("\n".join(cells), space)
+    task = tasks()["01.my_step"]
+    asked = exercise_check.FunctionHere(task, space["my_step"])
+    given = asked.answers(task.cases(Random(5)), measured=True)
+    assert mark.peak == max(one.peak for one in given)
+
+
+@full
+def test_a_trusted_submission_ends_in_time_too(tmp_path):
+    right = next(cell for cell in solutions("13") if cell.startswith("def cache_bytes"))
+    loop = "def passes(square, each, fixed):\n    while True: pass"
+    path = write(tmp_path / "13.ipynb", loop, right, "import os; os._exit(0)")
+    limits = replace(LIMITS, seconds=2)
+    with confined(limits, trusted=True) as trusted:
+        marks = grade_notebook(path, 5, trusted, limits)
+    states = {question: mark.state for question, mark in by_question(marks).items()}
+    assert states == {"13.passes": "looped", "13.cache_bytes": "passed"}
+    assert marks.ended == "Code cell 3 ended the process."
 
 
 def test_what_lies_beside_a_notebook_is_not_imported(confinement, tmp_path):

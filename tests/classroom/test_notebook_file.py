@@ -69,5 +69,6 @@ def test_only_a_regular_file_of_a_fair_size_is_read(tmp_path, monkeypatch):
         with pytest.raises(InputError, match="is not graded"):
             code_cells(path)
     monkeypatch.setattr(notebook_file, "BYTES", 10)
-    with pytest.raises(InputError, match="10 B are allowed"):
+    with pytest.raises(InputError, match="10 B are allowed") as error:
         code_cells(there)
+    assert str(error.value).count("is not graded") == 1

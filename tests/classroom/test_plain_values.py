@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memlab.classroom import running_submission
 from memlab.classroom.plain_values import DEPTH, decoded, encoded
 from memlab.lesson import returned_values
 from memlab.lesson.returned_values import Foreign, Numbers
@@ -114,3 +115,9 @@ def test_a_forged_message_is_refused(given):
 
 def test_a_value_in_a_set_that_cannot_be_in_one_is_no_number():
     assert decoded({"set": [[1], 2]}) == {Foreign("", "a value in a set"), 2}
+
+
+def test_a_flood_of_answers_to_cards_is_cut():
+    calls = 10**5 * [{"name": "02.halve", "guess": "2"}]
+    kept, _ = running_submission.calls_in({"calls": calls, "functions": []})
+    assert len(kept) == running_submission.CALLS

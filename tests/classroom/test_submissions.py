@@ -87,6 +87,13 @@ def test_a_lesson_is_known_by_its_name_else_by_its_metadata(tmp_path):
     assert handed.sentences[0] == "cy: other.ipynb left out, no lesson by name or metadata."
 
 
+def test_who_handed_in_another_kind_of_file_is_a_learner_too(tmp_path):
+    files = {"bobo_222_1_all.zip": "", "lovelaceada_333_2_mine.pdf": "", "slides.pdf": ""}
+    handed = handed_in(write(tmp_path, files))
+    assert [learner.name for learner in handed.learners] == ["bobo", "lovelaceada"]
+    assert handed.sentences == ["bobo: bobo_222_1_all.zip left out, no lesson by name or metadata."]
+
+
 def test_links_are_not_followed_and_pipes_are_not_opened(tmp_path):
     secret = write(tmp_path / "elsewhere", {"02_network.ipynb": notebook()})
     folder = write(tmp_path / "class", {"ada/notes.txt": "", "bo/x.txt": ""})

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from memlab.classroom import reasons, report, roster, tables
+from memlab.classroom import files, marking, reasons, report, roster, tables
 from memlab.classroom.batch import Batch, Graded, blank
+from memlab.classroom.limits import Limits
 from memlab.classroom.marks import STATES, CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import handed_in
 from memlab.errors import InputError
@@ -84,6 +85,16 @@ def test_only_a_wrong_answer_has_a_smallest_failing_case(a_class):
     )
     assert tables._said(mark) == {"verdict": mark.said}
     assert tables._said(replace(mark, state="failed", said="Not yet."))["hint"] == ""
+
+
+def test_a_notebook_that_cannot_be_read_costs_no_answered_card(tmp_path):
+    files = {"ada/02_network.ipynb": "{", "ada/progress.json": record(1, {CARD: [turn()]})}
+    handed = handed_in(write(tmp_path, files))
+    (one,) = handed.submissions
+    marks = marking.grade_notebook(one.notebook, 1, confinement(), Limits(), "02")
+    table = tables.rows(handed, [Graded(one, 1, marks)], trusted=False)
+    points = {row.question: row.points for row in table}
+    assert (points[CARD], points[EXERCISE], points["02.reads"]) == (1, None, None)
 
 
 def test_who_handed_in_nothing_has_a_row_for_each_question(a_class):
@@ -172,7 +183,7 @@ def test_a_roster_of_canvas_fills_in_who_is_who(tmp_path):
         ("Bo, Bo", "222", "bo"), ("Lovelace, Ada", "12345", "ada")]  # fmt: skip
     said = report.missing(handed, people)
     assert said[0].startswith("nobody is not in the roster")
-    assert said[1].startswith("1 in the roster")
+    assert said[1].startswith("Of the roster, 1 have no folder here")
 
 
 @pytest.mark.parametrize("name", ["Ada Lovelace", "ada", "s1", "Lovelace, Ada", "LOVELACE ada"])
@@ -193,6 +204,29 @@ def test_moodle_gets_the_columns_by_which_it_knows_a_learner(tmp_path):
                     "Email address": "ada@example.org", LESSON: "1"}  # fmt: skip
     (line,) = read(tables.moodle_csv(handed, table, None))
     assert (line["Identifier"], line["Full name"]) == ("Participant 12345", "Ada Lovelace")
+
+
+WORKSHEET = """Identifier,Full name,Email address,Status,Grade,Maximum grade,Last modified (grade)
+Participant 12345,Ada Lovelace,ada@example.org,Submitted,,100.00,-
+Participant 7,Bo Bo,bo@example.org,No submission,,100.00,-
+"""
+
+
+def test_a_grading_worksheet_of_moodle_is_filled_in(tmp_path):
+    folders = {
+        "Ada L._12345_assignsubmission_file_": "failed",
+        "Bo Bo_7_assignsubmission_file_": "review",
+    }
+    contents = {f"{name}/02_network.ipynb": notebook(state) for name, state in folders.items()}
+    contents["Ada L._12345_assignsubmission_file_/progress.json"] = record(1, {CARD: [turn()]})
+    handed, batch = graded(write(tmp_path / "class", contents))
+    people = as_roster(tmp_path, WORKSHEET)
+    table = tables.rows(handed, batch.graded, trusted=False)
+    ada, bo = read(tables.moodle_csv(handed, table, people))
+    assert [*ada] == WORKSHEET.partition("\n")[0].split(",")
+    assert (ada["Identifier"], ada["Grade"], ada["Status"]) == (
+        "Participant 12345", "50.00", "Submitted")  # fmt: skip
+    assert (bo["Full name"], bo["Grade"]) == ("Bo Bo", "")
 
 
 def test_two_people_of_one_name_are_nobody(tmp_path):
@@ -252,6 +286,18 @@ def test_a_true_answer_is_found_once(tmp_path, monkeypatch):
     assert reasons.answers([CARD], file) == {CARD: "again"}
 
 
+def test_marks_are_written_before_answers_are_looked_for(a_class, tmp_path, monkeypatch):
+    def stop(cards, file):
+        raise KeyboardInterrupt
+
+    handed, batch, table = a_class
+    monkeypatch.setattr(reasons, "answers", stop)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(tmp_path / "m.csv", handed, batch, table, None)
+    there = {path.name for path in tmp_path.glob("m*")}
+    assert there == {"m.csv", "m-canvas.csv", "m-moodle.csv"}
+
+
 def test_a_page_without_reasons_says_so():
     assert "No reasons were given." in reasons.page([], {})
 
@@ -267,7 +313,7 @@ def test_the_report_says_who_passed_what_looped_and_what_to_look_at(tmp_path):
         f"{EXERCISE}     1 of 5 passed  1 failed, 1 review, 1 nothing handed in, 1 looped" in text
     )
     assert f"Looped: ed in {EXERCISE}." in text
-    assert f"Look at cy, {CARD}: progress.json could not be read." in text
+    assert f"Look at cy in {CARD}: progress.json could not be read." in text
     assert "ed, 02_network: A cell looped." in text
     assert "Submissions are not confined" in text
     assert text.endswith("Written: a.csv, b.csv")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.classroom.handing_in import notebook, write
+from tests.classroom.handing_in import CARD, notebook, record, turn, write
 
 
 def test_release_writes_lessons_and_says_which(run, as_json, tmp_path):
@@ -19,6 +19,15 @@ def test_release_writes_lessons_and_says_which(run, as_json, tmp_path):
     assert (code, out) == (2, "")
     assert err.startswith("memlab: 02_network.ipynb in ")
     assert as_json("release", "02", "-o", folder, "--force")["replaced"] == ["02_network.ipynb"]
+
+
+def test_progress_beside_a_released_notebook_is_shown(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("MEMLAB_PROGRESS", raising=False)
+    monkeypatch.chdir(write(tmp_path, {"progress.json": record(cards={CARD: [turn("2")]})}))
+    code, out, err = run("progress")
+    assert (code, err) == (0, "")
+    assert "in progress.json." in out
+    assert "halve" in out
 
 
 def test_release_in_chinese(run, tmp_path):
