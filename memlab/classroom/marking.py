@@ -74,7 +74,7 @@ def grade_notebook(
 
 def _unread(names: tuple[str, ...], kind: str) -> Iterator[QuestionMark]:
     for name in names:
-        yield QuestionMark(name, kind, "not tried", "The notebook could not be read.")
+        yield QuestionMark(name, kind, "not tried", review="the notebook could not be read")
 
 
 # -- exercises ----------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from memlab.classroom.submissions import Handed, Submission
 from memlab.classroom.tables import Row
 from memlab.errors import visible
 
-NAMED = 10
-"""The most learners that a line of the report names."""
+NAMED = 8
+"""The most learners, or questions, that a line of the report names."""
 
 
 def facts(
@@ -31,9 +31,11 @@ def facts(
         "largest_judge_bytes": batch.judge_memory,
         "questions": {name: dict(states) for name, states in _states(table).items()},
         "looped": _who(table, "looped"),
-        "review": {
-            f"{row.learner}, {row.question}": row.review for row in table if row.points is None
-        },
+        "review": [
+            {"learner": row.learner, "question": row.question, "why": row.review}
+            for row in table
+            if row.points is None
+        ],
         "sentences": [*handed.sentences, *sentences, *_ended(handed, batch)],
     }
 
@@ -43,13 +45,21 @@ def text(facts: Mapping[str, Any]) -> str:
     of notebooks that were graded at once, and ``why_so_many``; ``confinement``, a sentence on how
     they were run; ``files``, those that were written."""
     kept = f", {facts['kept']} kept from an earlier call" if facts["kept"] else ""
-    submissions = f"{facts['learners']} learners, {facts['submissions']} submissions"
-    lines = [f"{submissions}: {facts['graded']} graded{kept}."]
+    counts = f"Learners: {facts['learners']}. Submissions: {facts['submissions']}"
+    lines = [f"{counts}, {facts['graded']} graded{kept}."]
     lines += [_cost(facts), facts["confinement"]] if facts["graded"] else []
     lines += ["", *_questions(facts["questions"]), ""]
     lines += [f"Looped: {_named(who)} in {name}." for name, who in facts["looped"].items()]
-    lines += [f"Look at {who}: {reason}." for who, reason in facts["review"].items()]
+    lines += _to_look_at(facts["review"])
     return "\n".join([*lines, *facts["sentences"], f"Written: {', '.join(facts['files'])}"])
+
+
+def _to_look_at(rows: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return a sentence for each learner and reason, with the questions that a person decides."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        names.setdefault((row["learner"], row["why"]), []).append(row["question"])
+    return [f"Look at {who} in {_named(which)}: {why}." for (who, why), which in names.items()]
 
 
 def missing(handed: Handed, roster: Roster | None) -> list[str]:
@@ -65,11 +75,9 @@ def missing(handed: Handed, roster: Roster | None) -> list[str]:
         if person is None
     ]
     left = len(roster.people) - sum(person is not None for _, person in known)
-    return (
-        [*said, f"{left} in the roster have no folder here, and no row in the file to import."]
-        if left
-        else said
-    )
+    if left:
+        said.append(f"Of the roster, {left} have no folder here, and no row in the file to import.")
+    return said
 
 
 def progress(done: int, total: int, running: Iterable[Submission], wide: int) -> str:

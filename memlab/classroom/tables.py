@@ -84,7 +84,9 @@ def _row(handed: Handed, one: Graded, mark: QuestionMark, trusted: bool) -> Row:
     state, review = mark.state, mark.review
     if mark.kind == "card":
         state = _card_state(mark, record)
-        if state == "not tried" and learner in handed.broken:
+        if state == "passed":
+            review = ""
+        elif state == "not tried" and learner in handed.broken:
             state, review = "review", "progress.json could not be read"
     return Row(
         learner=handed.label(learner),
@@ -105,7 +107,7 @@ def _row(handed: Handed, one: Graded, mark: QuestionMark, trusted: bool) -> Row:
 
 
 def _card_state(mark: QuestionMark, record: Mapping[str, Any] | None) -> str:
-    """Return the state of a card: it has passed once it is answered, in whatever way."""
+    """Return the state of a card: it has passed once it is answered, in the file or in code."""
     turns = record["cards"].get(mark.question, []) if record else []
     if mark.state == "passed" or any(turn["right"] is not None for turn in turns):
         return "passed"

@@ -197,10 +197,13 @@ def test_the_script_installs_compiles_configures_and_reloads(littlest: Path) -> 
     done = installed(littlest, "memlab.whl", "2G")
     assert done.returncode == 0, done.stderr
     told = (littlest / "log").read_text().splitlines()
-    assert told[1] == "python -m pip install --upgrade memlab.whl[lab,lessons] nbgitpuller"
+    assert told[1:3] == [
+        "python -m pip install --quiet --upgrade memlab.whl[lab,lessons] nbgitpuller",
+        "python -m pip install --quiet --force-reinstall --no-deps memlab.whl",
+    ]
     kernels = littlest / "memlab" / "kernels"
-    assert re.fullmatch(rf"python \S+/compile_kernels\.py {kernels}", told[2])
-    assert told[3:] == [
+    assert re.fullmatch(rf"python \S+/compile_kernels\.py {kernels}", told[3])
+    assert told[4:] == [
         "tljh-config set limits.memory 2G",
         "tljh-config set services.cull.timeout 3600",
         "tljh-config reload",

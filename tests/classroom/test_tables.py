@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from memlab.classroom import files, reasons, report, roster, tables
+from memlab.classroom import files, marking, reasons, report, roster, tables
 from memlab.classroom.batch import Batch, Graded, blank
+from memlab.classroom.limits import Limits
 from memlab.classroom.marks import STATES, CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import handed_in
 from memlab.errors import InputError
@@ -18,11 +19,11 @@ from tests.classroom.handing_in import (
     CARD,
     EXERCISE,
     LESSON,
-    confinement,
     grade,
     notebook,
     record,
     turn,
+    unstarted,
     write,
 )
 
@@ -43,7 +44,7 @@ def graded(folder):
     handed = handed_in(folder)
     return handed, Batch([
         Graded(one, handed.seed(one.learner),
-               grade(one.notebook, 1, confinement(), None, one.lesson[:2]))
+               grade(one.notebook, 1, unstarted(), None, one.lesson[:2]))
         for one in handed.submissions
     ])  # fmt: skip
 
@@ -84,6 +85,16 @@ def test_only_a_wrong_answer_has_a_smallest_failing_case(a_class):
     )
     assert tables._said(mark) == {"verdict": mark.said}
     assert tables._said(replace(mark, state="failed", said="Not yet."))["hint"] == ""
+
+
+def test_a_notebook_that_cannot_be_read_costs_no_answered_card(tmp_path):
+    files = {"ada/02_network.ipynb": "{", "ada/progress.json": record(1, {CARD: [turn()]})}
+    handed = handed_in(write(tmp_path, files))
+    (one,) = handed.submissions
+    marks = marking.grade_notebook(one.notebook, 1, unstarted(), Limits(), "02")
+    table = tables.rows(handed, [Graded(one, 1, marks)], trusted=False)
+    points = {row.question: row.points for row in table}
+    assert (points[CARD], points[EXERCISE], points["02.reads"]) == (1, None, None)
 
 
 def test_who_handed_in_nothing_has_a_row_for_each_question(a_class):
@@ -172,7 +183,7 @@ def test_a_roster_of_canvas_fills_in_who_is_who(tmp_path):
         ("Bo, Bo", "222", "bo"), ("Lovelace, Ada", "12345", "ada")]  # fmt: skip
     said = report.missing(handed, people)
     assert said[0].startswith("nobody is not in the roster")
-    assert said[1].startswith("1 in the roster")
+    assert said[1].startswith("Of the roster, 1 have no folder here")
 
 
 @pytest.mark.parametrize("name", ["Ada Lovelace", "ada", "s1", "Lovelace, Ada", "LOVELACE ada"])
@@ -297,12 +308,12 @@ def test_the_report_says_who_passed_what_looped_and_what_to_look_at(tmp_path):
     table = tables.rows(handed, batch.graded, trusted=True)
     facts = report.facts(handed, batch, table, [])
     more = {"at_once": 2, "why_so_many": "one for each core", "files": ["a.csv", "b.csv"]}
-    text = report.text({**facts, **more, "confinement": confinement(trusted=True).said})
+    text = report.text({**facts, **more, "confinement": unstarted(trusted=True).said})
     assert (
         f"{EXERCISE}     1 of 5 passed  1 failed, 1 review, 1 nothing handed in, 1 looped" in text
     )
     assert f"Looped: ed in {EXERCISE}." in text
-    assert f"Look at cy, {CARD}: progress.json could not be read." in text
+    assert f"Look at cy in {CARD}: progress.json could not be read." in text
     assert "ed, 02_network: A cell looped." in text
     assert "Submissions are not confined" in text
     assert text.endswith("Written: a.csv, b.csv")
