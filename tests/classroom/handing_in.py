@@ -16,8 +16,8 @@ CARD, EXERCISE = "02.halve", "02.largest_batch"
 TOLD = "Not yet: 3 of 60 fresh cases disagree.\nThe smallest of them is a 1. There f gave 2.\nWhy?"
 
 
-def confinement(trusted=False):
-    """A way to run submissions that nothing is run with."""
+def unstarted(trusted=False):
+    """A way to run submissions that is never started."""
     return Confinement(Path("nowhere"), "" if trusted else "bwrap", False, None)
 
 

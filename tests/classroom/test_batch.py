@@ -14,7 +14,7 @@ from memlab.classroom import judges
 from memlab.classroom.batch import JUDGE, Batch, Terms, grade_class, jobs_here
 from memlab.classroom.limits import Limits
 from memlab.classroom.submissions import handed_in
-from tests.classroom.handing_in import EXERCISE, confinement, grade, notebook, record, write
+from tests.classroom.handing_in import EXERCISE, grade, notebook, record, unstarted, write
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASS = {
@@ -28,12 +28,12 @@ from pathlib import Path
 from memlab.classroom.batch import Batch, Terms, grade_class
 from memlab.classroom.limits import Limits
 from memlab.classroom.submissions import handed_in
-from tests.classroom.handing_in import confinement, grade
+from tests.classroom.handing_in import grade, unstarted
 
 if __name__ == "__main__":
     folder, batch = Path(sys.argv[1]), Batch()
     try:
-        terms = Terms(grade, confinement(), Limits(), 2)
+        terms = Terms(grade, unstarted(), Limits(), 2)
         grade_class(batch, handed_in(folder), folder.parent / "parts", terms)
     except KeyboardInterrupt:
         print(len(batch.graded), "graded")
@@ -48,7 +48,7 @@ def folder(tmp_path):
 
 def graded(folder, jobs=1, limits=None, trusted=False, **more):
     """The batch, and the state of the exercise by learner."""
-    parts, confined = folder.parent / "parts", confinement(trusted)
+    parts, confined = folder.parent / "parts", unstarted(trusted)
     batch, terms = Batch(), Terms(grade, confined, limits or Limits(), jobs)
     grade_class(batch, handed_in(folder), parts, terms, **more)
     return batch, {
@@ -136,7 +136,7 @@ def test_a_notebook_whose_marks_do_not_come_is_given_up(folder):
     judge = judges.Judge(grade)
     try:
         path = folder / "ada/02_network.ipynb"
-        judge.begin(0, (path, 7, confinement(), Limits(), "02"), patience=0.2)
+        judge.begin(0, (path, 7, unstarted(), Limits(), "02"), patience=0.2)
         assert judges.ready([judge]) == [judge]
         assert judge.answer() == (None, 0)
     finally:
@@ -163,16 +163,18 @@ def test_ctrl_c_leaves_whole_results_and_no_process_and_the_next_call_goes_on(fo
     write(folder, {f"slow{n}/02_network.ipynb": notebook("sleep 600") for n in range(3)})
     script, parts = folder.parent / "interrupted.py", folder.parent / "parts"
     script.write_text(INTERRUPTED)
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, str(script), str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, start_new_session=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while len([*parts.glob("02*.json")]) < 3 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 60
+        while len([*parts.glob("02*.json")]) < 3 and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.2)  # until the last result is counted
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, "3 graded\n", "")
     assert len(children) >= 2
     while any(there := [Path(f"/proc/{child}").exists() for child in children]):

@@ -15,14 +15,13 @@ from pathlib import Path
 import pytest
 
 from tests.classroom.class_of import HOSTILE, hand_in, kinds
+from tests.classroom.confined_here import full, need_bubblewrap
 from tests.classroom.handing_in import CARD, EXERCISE
 
 pytestmark = pytest.mark.measures
 
 ROOT = Path(__file__).resolve().parents[2]
-FULL = os.environ.get("MEMLAB_CLASSROOM") == "full"
 LIMITS = ["--seconds", "10", "--memory", "600MB"]
-TRUSTED = ["--trusted"] if sys.platform != "linux" else []
 STATES = {"solved": "passed", "stub": "not tried", "wrong": "failed", "equal": "failed"}
 STATES |= dict.fromkeys(("loop", "memory", "exit"), "passed")
 """The state of the exercise. Who loops in another cell has solved it before; after a fork bomb, the
@@ -39,7 +38,7 @@ def started(folder, *words):
     """The command, in a session of its own, on a folder; its table stands beside the folder."""
     line = ["-m", "memlab", "grade", str(folder), "--csv", str(folder.parent / "m.csv"), "--json"]
     return subprocess.Popen(
-        [sys.executable, *line, *LIMITS, *TRUSTED, *words], start_new_session=True, text=True,
+        [sys.executable, *line, *LIMITS, *words], start_new_session=True, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
 
@@ -55,6 +54,7 @@ def graded(folder, *words):
 
 
 def test_three_learners_are_graded_and_a_second_call_keeps_their_marks(tmp_path):
+    need_bubblewrap()
     folder, made = tmp_path / "class", kinds()
     hand_in(folder, {name: made[name] for name in ("solved", "stub", "wrong")})
     facts, rows = graded(folder)
@@ -77,8 +77,9 @@ def test_three_learners_are_graded_and_a_second_call_keeps_their_marks(tmp_path)
     assert same == rows
 
 
-@pytest.mark.skipif(not FULL, reason="it takes minutes; MEMLAB_CLASSROOM=full runs it")
+@full
 def test_a_class_of_100_is_graded_interrupted_and_resumed(tmp_path, capsys):
+    need_bubblewrap()
     folder, made = tmp_path / "class", kinds()
     rare = [name for name in made if name in HOSTILE]
     often = ["solved", "solved", "wrong", "stub"]

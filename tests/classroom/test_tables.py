@@ -19,11 +19,11 @@ from tests.classroom.handing_in import (
     CARD,
     EXERCISE,
     LESSON,
-    confinement,
     grade,
     notebook,
     record,
     turn,
+    unstarted,
     write,
 )
 
@@ -44,7 +44,7 @@ def graded(folder):
     handed = handed_in(folder)
     return handed, Batch([
         Graded(one, handed.seed(one.learner),
-               grade(one.notebook, 1, confinement(), None, one.lesson[:2]))
+               grade(one.notebook, 1, unstarted(), None, one.lesson[:2]))
         for one in handed.submissions
     ])  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_a_notebook_that_cannot_be_read_costs_no_answered_card(tmp_path):
     files = {"ada/02_network.ipynb": "{", "ada/progress.json": record(1, {CARD: [turn()]})}
     handed = handed_in(write(tmp_path, files))
     (one,) = handed.submissions
-    marks = marking.grade_notebook(one.notebook, 1, confinement(), Limits(), "02")
+    marks = marking.grade_notebook(one.notebook, 1, unstarted(), Limits(), "02")
     table = tables.rows(handed, [Graded(one, 1, marks)], trusted=False)
     points = {row.question: row.points for row in table}
     assert (points[CARD], points[EXERCISE], points["02.reads"]) == (1, None, None)
@@ -308,7 +308,7 @@ def test_the_report_says_who_passed_what_looped_and_what_to_look_at(tmp_path):
     table = tables.rows(handed, batch.graded, trusted=True)
     facts = report.facts(handed, batch, table, [])
     more = {"at_once": 2, "why_so_many": "one for each core", "files": ["a.csv", "b.csv"]}
-    text = report.text({**facts, **more, "confinement": confinement(trusted=True).said})
+    text = report.text({**facts, **more, "confinement": unstarted(trusted=True).said})
     assert (
         f"{EXERCISE}     1 of 5 passed  1 failed, 1 review, 1 nothing handed in, 1 looped" in text
     )
