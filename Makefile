@@ -113,6 +113,7 @@ clean:  ## remove the environment and the caches; my/ stays
 	@touch $@
 
 .venv-hub/node_modules/$(PROXY): .venv-hub/pyvenv.cfg
+	@command -v npm >/dev/null || { echo "make hub needs npm, which installs $(PROXY)."; exit 1; }
 	@npm install --silent --no-audit --no-fund --prefix $(@D)/.. $(PROXY)@$(PROXY_VERSION)
 	@touch $@
 
