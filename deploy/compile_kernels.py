@@ -9,6 +9,7 @@ about two minutes of one processor.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -58,7 +59,7 @@ def run(notebook: Path, folder: Path) -> str:
             content, timeout=SECONDS, resources={"metadata": {"path": str(notebook.parent)}}
         )
         try:
-            client.execute(env=os.environ | own)
+            client.execute(env=os.environ | own, stderr=subprocess.DEVNULL)
         except CellExecutionError as error:
             return f"{notebook.name} was not run to its end: {error.ename}: {error.evalue}"
         except (CellTimeoutError, DeadKernelError):

@@ -29,7 +29,9 @@ MEMORY=${2:-1G}
     refuse "memlab needs Python 3.11 or newer, and $PYTHON is older; update TLJH first."
 
 umask 022 # what learners read, and nobody else writes to
-"$PYTHON" -m pip install --upgrade "${WHEEL}[lab,lessons]" nbgitpuller
+"$PYTHON" -m pip install --quiet --upgrade "${WHEEL}[lab,lessons]" nbgitpuller
+# A wheel of the version that is there already would be left out, whatever is in it.
+"$PYTHON" -m pip install --quiet --force-reinstall --no-deps "$WHEEL"
 "$PYTHON" "$HERE/../compile_kernels.py" "$TLJH/memlab/kernels"
 
 install -D -m 644 "$HERE/jupyterhub_config.d/memlab_hub.py" "$TLJH/config/jupyterhub_config.d/memlab_hub.py"

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from functools import cache
 
 import pytest
@@ -12,6 +13,8 @@ from memlab.classroom.limits import MIB, Limits
 
 LIMITS = Limits(seconds=10, memory=300 * MIB, processes=32, files=64, disk=8 * MIB)
 FULL = os.environ.get("MEMLAB_CLASSROOM") == "full"
+linux = pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes and links are not Windows's")
 full = pytest.mark.skipif(not FULL, reason="takes minutes; MEMLAB_CLASSROOM=full runs it")
 
 

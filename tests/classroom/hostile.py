@@ -179,3 +179,61 @@ HOSTILE = {
     "equal to everything": ([EQUAL], {"failed"}),
 }
 """The hostile notebooks of which each must change nothing and end within its limits."""
+
+FORGED = """
+import json, os
+def frame(message):
+    text = json.dumps(message).encode()
+    return len(text).to_bytes(4, "big") + text
+def send(*messages):
+    for fd in range(3, 300):
+        try:
+            for message in messages: os.write(fd, frame(message))
+        except OSError: pass
+"""
+ANSWERED = {"value": 7, "shown": "7", "failure": None, "memlab": False, "started": False,
+            "peak": 0, "kept": 0, "changed": ""}  # fmt: skip
+
+MORE = {
+    "forged answers": (
+        [FORGED + "send({'ran': True, 'calls': [], 'functions': ['13.passes']}, {'misfit': ''}, "
+                  f"{{'answers': [{ANSWERED}]}})", RIGHT],
+        {"error"}, False,
+    ),
+    "forged cells": ([FORGED + "send(*({'cell': n} for n in range(10**5)))", RIGHT],
+                     {"passed"}, True),
+    "flooded pipe": ([FLOOD, RIGHT], {"passed"}, True),
+    "closed pipe": ([CLOSE, RIGHT], {"passed"}, True),
+    "numbers that collide": ([inside("return {n * (2**61 - 1) for n in range(1, 900)}")],
+                             {"failed"}, True),
+    "many numbers that collide": ([inside("return [n * (2**61 - 1) for n in range(1, 90000)]")],
+                                  {"failed", "error", "looped", "no memory"}, True),
+    "a long number": ([inside("return 10**(10**5)")], {"failed"}, True),
+    "a long text": ([inside("return 'x' * 10**8")], {"failed", "looped", "no memory"}, True),
+    "deep lists": (["a = []\nfor _ in range(10**6): a = [a]\n" + inside("return a")],
+                   {"failed"}, True),
+    "endless recursion": (["import sys; sys.setrecursionlimit(10**9)\n"
+                           + inside("return passes(square, each, fixed)")],
+                          {"failed", "error", "no memory"}, True),
+    "deep source": (["x = " + "-" * 200000 + "1", RIGHT], {"passed", "error"}, None),
+    "signals that are blocked": (
+        ["import signal\nsignal.pthread_sigmask(0, range(1, 65))\n" + LOOP], {"looped"}, True,
+    ),
+    "an error that ends": ([inside("""
+class E(Exception):
+    def __str__(self): raise SystemExit
+raise E()""")], {"error"}, True),
+    "threads that stay": (["""
+import atexit, threading, time
+atexit.register(time.sleep, 1000)
+threading.Thread(target=time.sleep, args=(1000,)).start()
+""", RIGHT], {"passed"}, True),
+    "an answer by the process itself": (["""
+import memlab.classroom.worker.session as s
+s.Session.answer = lambda self, question: {"answers": [{"right": True}] * 100}
+""", RIGHT], {"error"}, False),
+    "control characters": ([inside("raise ValueError('\\x1b]0;title\\x07\\x1b[31m')")],
+                           {"failed"}, True),
+}  # fmt: skip
+"""More attacks: cells, the states that the attacked exercise may have, and whether the other one is
+marked; None where both may be."""

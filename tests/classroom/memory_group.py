@@ -12,7 +12,8 @@ from pathlib import Path
 
 import psutil
 
-MOUNT = Path("/sys/fs/cgroup")
+from memlab.classroom import control_groups
+
 ENTER = 'echo $$ > "$0" && exec "$@"'
 """Line for a shell that enters the group whose list of processes is its first word, and becomes the
 command that follows."""
@@ -81,12 +82,15 @@ class MemoryGroup:
 
 
 def make(name: str, nbytes: int) -> MemoryGroup:
-    """Make a group beside the one of this process, with a limit and without swapping.
+    """Make a group with a limit and without swapping.
 
     Raises:
         OSError: this machine does not let us.
     """
-    folder = parent() / f"memlab-{os.getpid()}-{name}"
+    places = control_groups.find()
+    if places is None:
+        raise OSError("no folder of control groups can be written")
+    folder = places.memory / f"memlab-{os.getpid()}-{name}"
     folder.mkdir()
     group = MemoryGroup(folder)
     try:
@@ -101,14 +105,3 @@ def make(name: str, nbytes: int) -> MemoryGroup:
         folder.rmdir()
         raise
     return group
-
-
-def parent() -> Path:
-    """Folder in which a group can be made: in version 1 that of this process; in version 2 the one
-    above, since a group that has processes has no others below it."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if "memory" in controllers.split(","):
-            return MOUNT / "memory" / path.lstrip("/")
-    own = MOUNT / path.lstrip("/")
-    return own if own == MOUNT else own.parent

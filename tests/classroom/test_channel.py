@@ -7,6 +7,9 @@ from contextlib import suppress
 import pytest
 
 from memlab.classroom.channel import BrokenChannelError, Channel, EndedError, LateError
+from tests.classroom.confined_here import posix
+
+pytestmark = posix
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from memlab.classroom import confinement as module
 from memlab.classroom import control_groups, shown_folders, worker_copy
 from memlab.classroom.confinement import Confinement, confined
 from memlab.errors import InputError
-from tests.classroom.confined_here import LIMITS
+from tests.classroom.confined_here import LIMITS, linux
 
-pytestmark = pytest.mark.measures  # starts processes
+pytestmark = [pytest.mark.measures, linux]  # starts processes
 
 
 def test_what_must_not_be_possible_is_not(confinement):
@@ -70,7 +70,9 @@ def test_a_trial_finds_a_limit_that_is_missing(confinement, monkeypatch, name):
     assert module._possible(here) == [name]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write where others cannot")
+@pytest.mark.skipif(
+    getattr(os, "geteuid", int)() != 0, reason="only root can write where others cannot"
+)
 def test_a_trial_finds_a_folder_that_can_be_written(confinement, monkeypatch, tmp_path):
     open_folder = tmp_path / "open"
     open_folder.mkdir()

@@ -6,6 +6,9 @@ import pytest
 
 from memlab.classroom.control_groups import Folders, Group, _kill_all, clear, find, group
 from memlab.classroom.limits import MIB, Limits
+from tests.classroom.confined_here import linux
+
+pytestmark = linux
 
 LIMITS = Limits(memory=300 * MIB, processes=32)
 

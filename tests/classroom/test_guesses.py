@@ -8,7 +8,8 @@ from memlab import cli
 from memlab.classroom.guesses import WIDE, bar
 from memlab.lesson import progress
 
-GUESSES = ["9", "9", "9", "2.25", "4.5", ""]
+GUESSES = ["32", "32", "32", "8", "4", ""]
+"""At a card whose truth, 8, is planned and runs nothing."""
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def room(tmp_path):
     """A class of six, one of whom has a card of an instructor's own, and a broken file."""
     for at, guess in enumerate(GUESSES):
         turn = {"at": str(at), "guess": guess, "right": False if guess else None}
-        cards = {"03.stride": [turn], "03.kernels": [turn | {"guess": "twice"}]}
+        cards = {"04.warp": [turn], "03.kernels": [turn | {"guess": "twice"}]}
         cards |= {"own.\x1b[31mred": [turn]} if at == 0 else {}
         content = {"schema": progress.SCHEMA, "seed": at, "cards": cards, "exercises": {}}
         folder = tmp_path / f"ada_lovelace_{at}"
@@ -39,35 +40,35 @@ def test_every_card_is_counted_and_no_learner_named(run, room):
     code, out, err = run("guesses", room)
     assert code == 0
     assert out.startswith("6 progress files, and 1 that could not be read. Cards of no lesson")
-    assert out.index("03.stride\n5 guesses, 1 skipped.") < out.index("03.kernels\n6 guesses.")
+    assert out.index("03.kernels\n6 guesses.") < out.index("04.warp\n5 guesses, 1 skipped.")
     assert "ada_lovelace" not in out + err
     assert "\x1b" not in out + err
     assert err == ("memlab: broken\\x1b[2J.json is not counted, because the file is not JSON.\n")
-    row = next(line for line in out.splitlines() if line.startswith("  9 x"))
-    assert row.split() == ["9", "x", "█" * WIDE, "3", "60", "%"]
+    row = next(line for line in out.splitlines() if line.startswith("  32 x"))
+    assert row.split() == ["32", "x", "█" * WIDE, "3", "60", "%"]
     assert "right" not in out
 
 
 def test_the_answer_of_a_card_is_shown_where_it_is_asked_for(run, room):
-    _, hidden, _ = run("guesses", room, "--card", "03.stride")
-    _, out, _ = run("guesses", room, "--card", "03.stride", "--reveal")
-    assert "How many times as large" in hidden
+    _, hidden, _ = run("guesses", room, "--card", "04.warp")
+    _, out, _ = run("guesses", room, "--card", "04.warp", "--reveal")
+    assert "04.warp\n" in hidden
     assert "Answer" not in hidden
-    assert "Answer: 2.25 x. 1 of 5 (20 %) guessed it." in out
-    assert "Most common wrong guess: 9 x (3)." in out
+    assert "Answer: 8 x. 1 of 5 (20 %) guessed it." in out
+    assert "Most common wrong guess: 32 x (3)." in out
     lines = [line for line in out.splitlines() if line.endswith("right")]
-    assert [line.split()[0] for line in lines] == ["2.25"]
+    assert [line.split()[0] for line in lines] == ["8"]
 
 
 def test_json_has_the_answer_only_if_it_is_asked_for(run, room):
-    plain = json.loads(run("guesses", room, "--card", "03.stride", "--json")[1])
-    told = json.loads(run("guesses", room, "--card", "03.stride", "--json", "--reveal")[1])
+    plain = json.loads(run("guesses", room, "--card", "04.warp", "--json")[1])
+    told = json.loads(run("guesses", room, "--card", "04.warp", "--json", "--reveal")[1])
     assert (plain["schema"], plain["files"], plain["broken"]) == ("memlab.guesses/1", 6, 1)
     (card,), (revealed,) = plain["cards"], told["cards"]
-    assert card["rows"][0] == {"answer": "2.25 x", "counts": [1]}
+    assert card["rows"][1] == {"answer": "8 x", "counts": [1]}
     assert (card["truth"], card["right"]) == (None, None)
-    assert revealed["rows"][0] == {"answer": "2.25 x", "counts": [1], "right": [1], "truth": True}
-    assert (revealed["truth"], revealed["right"]) == ("2.25 x", [1])
+    assert revealed["rows"][1] == {"answer": "8 x", "counts": [1], "right": [1], "truth": True}
+    assert (revealed["truth"], revealed["right"]) == ("8 x", [1])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from memlab.classroom import control_groups
 from memlab.classroom.limits import MIB
 from memlab.classroom.marking import grade_notebook
 from tests.classroom.confined_here import LIMITS, full, write
-from tests.classroom.hostile import HOSTILE, SOLVED
+from tests.classroom.hostile import HOSTILE, MORE, SOLVED
 
 pytestmark = pytest.mark.measures  # starts processes
 
@@ -61,4 +61,21 @@ def test_a_hostile_notebook_changes_nothing(confinement, tmp_path, name):
     assert marks.peak_memory is None or marks.peak_memory <= LIMITS.memory + 4 * MIB
     assert canary.read_text() == "sings"
     assert {entry.name for entry in tmp_path.iterdir()} == before
+    assert not groups_left()
+
+
+@full
+@pytest.mark.parametrize("name", MORE)
+def test_more_attacks_end_in_time_and_say_nothing_to_a_terminal(confinement, tmp_path, name):
+    cells, states, other = MORE[name]
+    path = write(tmp_path / "13_language_model.ipynb", *cells, SOLVED)
+    limits = replace(LIMITS, seconds=3)
+    begin = time.monotonic()
+    marks, by_name = marks_of(path, confinement, limits)
+    assert time.monotonic() - begin < AT_MOST
+    assert by_name["13.passes"].state in states, by_name
+    if other is not None:
+        assert (by_name["13.cache_bytes"].state == "passed") == other, by_name
+    told = "".join(f"{mark.said}{mark.review}" for mark in marks.marks) + marks.ended
+    assert told.replace("\n", "").isprintable()
     assert not groups_left()

@@ -8,7 +8,9 @@ import pytest
 from memlab.classroom import notebook_file
 from memlab.classroom.notebook_file import code_cells
 from memlab.errors import InputError
-from tests.classroom.confined_here import write
+from tests.classroom.confined_here import posix, write
+
+pytestmark = posix
 
 
 def test_the_cells_are_in_order_and_texts_are_left_out(tmp_path):

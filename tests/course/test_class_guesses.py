@@ -10,7 +10,8 @@ from memlab.errors import InputError
 from memlab.lesson import progress
 from tests.pictures.shown import send
 
-TRUTH = "2.25 x"
+WARP, TRUTH = "04.warp", "8 x"
+"""A card whose truth is planned and runs nothing."""
 
 
 def controls(view):
@@ -18,7 +19,7 @@ def controls(view):
 
 
 def test_the_answer_is_hidden_until_reveal_is_pressed():
-    view = views.class_guesses("03.stride", given="9 9 3")
+    view = views.class_guesses(WARP, given="32 32 4")
     assert "Answer" not in view.text()
     assert TRUTH not in view.svg() + view.text()
     assert "reveal" in controls(view)
@@ -35,7 +36,12 @@ def test_the_answer_is_hidden_until_reveal_is_pressed():
 def test_no_truth_is_found_before_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(room, "_TRUTHS", {})
     asked = []
-    card = lesson.card("How many?", answer=lambda: asked.append(1) or 9, unit="x", name="hidden")
+
+    def nine():
+        asked.append(1)
+        return 9
+
+    card = lesson.card("How many?", answer=nine, unit="x", name="hidden")
     view = views.class_guesses(card, given=[9, "3"])
     assert asked == []
     view.revealed = True
@@ -60,10 +66,10 @@ def test_pasted_guesses_are_counted_as_they_come():
 
 @pytest.fixture
 def folder(tmp_path):
-    for at, guess in enumerate(("9", "2.25", "9")):
-        turn = {"at": str(at), "guess": guess, "right": guess == "2.25"}
-        turn |= {} if guess == "2.25" else {"revision": "2.25", "revision_right": True}
-        content = {"schema": progress.SCHEMA, "seed": at, "cards": {"03.stride": [turn]},
+    for at, guess in enumerate(("32", "8", "32")):
+        turn = {"at": str(at), "guess": guess, "right": guess == "8"}
+        turn |= {} if guess == "8" else {"revision": "8", "revision_right": True}
+        content = {"schema": progress.SCHEMA, "seed": at, "cards": {WARP: [turn]},
                    "exercises": {}}  # fmt: skip
         (tmp_path / f"ada{at}.json").write_text(json.dumps(content), encoding="utf-8")
     (tmp_path / "grace.json").write_text("{", encoding="utf-8")
@@ -71,7 +77,7 @@ def folder(tmp_path):
 
 
 def test_a_folder_is_read_again_and_its_revisions_come_with_the_answer(folder):
-    view = views.class_guesses("03.stride", folder=folder)
+    view = views.class_guesses(WARP, folder=folder)
     assert [[t.guesses for t in row.counts] for row in view.rows.rows] == [[1], [2]]
     assert "1 files could not be read" not in view.text()
     assert "1 file could not be read" in view.text()
@@ -97,7 +103,7 @@ def test_guesses_come_from_one_place(folder):
 
 
 def test_where_some_of_a_row_are_right_their_number_is_told():
-    view = views.class_guesses("02.output", given="6.4 MB\n8.1 MB\n205 kB", revealed=True)
+    view = views.class_guesses("00.case", given="66 GB\n75 GB\n12 GB", revealed=True)
     (row,) = [row for row in view.rows.rows if row.truth]
-    assert (row.label, row.counts[0]) == ("5 MB to under 10 MB", (2, 1))
+    assert (row.label, row.counts[0]) == ("60 GB to under 80 GB", (2, 1))
     assert "2 · 67 % · 1 right" in view.svg()

@@ -33,7 +33,9 @@ def submitted(tmp_path):
 
 def counted(folder):
     guesses = class_files.read(folder).guesses(topics()[STRIDE])
-    return [[answer.text for answer in answers] for answers in guesses.series], guesses
+    return [
+        [getattr(answer, "text", answer) for answer in answers] for answers in guesses.series
+    ], guesses
 
 
 def test_first_guesses_and_the_last_answers_of_the_same_people(submitted):

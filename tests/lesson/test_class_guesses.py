@@ -34,6 +34,10 @@ def told(guesses, truth=None):
     return {row.label: tuple(tally.guesses for tally in row.counts) for row in guesses.rows(truth)}
 
 
+def numbers(guesses):
+    return [guess.value for guess in guesses.series[0]]
+
+
 # -- what was typed -----------------------------------------------------------------------------
 
 
@@ -53,7 +57,7 @@ def told(guesses, truth=None):
 )
 def test_factors_stand_on_lines_or_in_a_row(text, values):
     guesses = read(TIMES, text)
-    assert [guess.value for guess in guesses.series[0]] == list(map(Fraction, values))
+    assert numbers(guesses) == list(map(Fraction, values))
     assert guesses.unread == ()
 
 
@@ -74,7 +78,7 @@ def test_options_are_named_lettered_or_counted(text, names):
 
 def test_amounts_need_a_unit_and_what_is_none_is_told():
     guesses = read(BYTES, "6.4 MB, 6,422,528 B\n9\nno idea")
-    assert [guess.value for guess in guesses.series[0]] == [6_400_000, 6_422_528]
+    assert numbers(guesses) == [6_400_000, 6_422_528]
     assert guesses.unread == ("9", "no idea")
     assert "2 could not be read" in guesses.told()[-1]
 

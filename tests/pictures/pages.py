@@ -504,7 +504,8 @@ for _name, _guess in GUESSES.items():
 
 # -- the guesses of a class -----------------------------------------------------------------------
 
-SPREAD = "6.4 MB\n" * 9 + "64 MB\n" * 5 + "205 kB\n411 MB\n1.6 GB\n12 MB\n25 MB"
+SPREAD = "66 GB\n" * 9 + "12 GB\n" * 5 + "22 GB\n39 GB\n314 MB\n1 TB\n7 GB"
+"""Guesses at an amount, whose truth runs no step."""
 
 
 @case("class_guesses", "by default")
@@ -515,13 +516,13 @@ def _() -> Any:
 @case("class_guesses", "a factor, before and after")
 def _() -> Any:
     return views.class_guesses(
-        "03.stride", given="9 9 9 2.3 2.3 4.5 1", later="2.25 2.3 9", revealed=True
+        "04.warp", given="32 32 32 8.2 8.2 4 1", later="8 8.2 32", revealed=True
     )
 
 
 @case("class_guesses", "amounts")
 def _() -> Any:
-    return views.class_guesses("02.output", given=SPREAD, revealed=True)
+    return views.class_guesses("00.case", given=SPREAD, revealed=True)
 
 
 @case("class_guesses", "long options, not all read")

@@ -47,7 +47,7 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "amount": lambda: views.PredictionCard(lesson.predict("02.output")),
     "times": lambda: views.PredictionCard(lesson.predict("01.gradients")),
     "choice": lambda: views.PredictionCard(lesson.predict("00.double")),
-    "class_guesses": lambda: views.class_guesses(given="9 3"),
+    "class_guesses": lambda: views.class_guesses("04.warp", given="9 3"),
     "exercise": lambda: views.ExerciseCard(lesson.exercise("02.largest_batch")),
 }
 
@@ -84,7 +84,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.batch_speed: {},
     views.layer_bytes: {"network": "mnist_cnn"},
     views.prediction_card: {"card": lesson.predict("02.output")},
-    views.class_guesses: {"card": "03.stride"},
+    views.class_guesses: {"card": "04.warp"},
     views.exercise_card: {"exercise": lesson.exercise("02.largest_batch")},
 }
 KINDS = {getattr(views, name) for name in views.__all__ if not name.islower()}
