@@ -32,6 +32,8 @@ VARIABLES = {"numpy": ("NUMPY_MADVISE_HUGEPAGE", 0), "numba": ("NUMBA_NUM_THREAD
 """The whole number that a library reads from the environment as it is loaded, with the least: of
 another value it raises what is no sentence."""
 UNCOMPILED = "NUMBA_DISABLE_JIT"
+GROUP = "a control group"
+"""Name of the limit that a container, a cluster or a hub sets."""
 LITTLE = 1000 * MB
 """With less than this, any library may fail, in a way of its own."""
 LOADED = "memlab.kernels.cpu.compile"
@@ -102,7 +104,7 @@ def room(root: Path = Path("/"), of_a_run: bool = True) -> Room:
     memory = library("psutil", "asking how much memory is free").virtual_memory()
     system = Room(int(memory.available), "")
     beside = _beside_pages() if of_a_run else 0
-    groups = (Room(left - beside, "a control group") for left in _groups(root))
+    groups = (Room(left - beside, GROUP) for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
     return least._replace(nbytes=max(0, least.nbytes))

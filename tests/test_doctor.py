@@ -486,6 +486,9 @@ def test_what_allows_less_than_the_machine_is_named(limit):
     assert check.status == "ok"
     assert f"{limit} allows less than the machine's 64.000 GB" in check.text
     assert "raise the limit" in setup_checks.check_memory(10**8, limit, 64 * 10**9).fix
+    little = setup_checks.check_memory(10**9, limit, 64 * 10**9)
+    assert little.status == "note"
+    assert bool(little.fix) == (limit == "ulimit -v"), "a learner of a hub cannot raise it"
 
 
 def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):

@@ -427,7 +427,9 @@ def check_memory(free: int, limit: str, system: int) -> SetupCheck:
     if free < VERY_LITTLE:
         return SetupCheck("memory", "problem", text, fix)
     if free < LITTLE:
-        return SetupCheck("memory", "note", f"{text}; larger runs are refused, plans are not", fix)
+        text += "; larger runs are refused, plans are not"
+        # a learner of a hub cannot change it, and the lessons fit into less
+        return SetupCheck("memory", "note", text, "" if limit == free_memory.GROUP else fix)
     return SetupCheck("memory", "ok", text)
 
 

@@ -145,13 +145,14 @@ def test_the_page_cites_what_was_measured() -> None:
 def _kernels(found: Any) -> str:
     """Sentence of the page on the kernels that were compiled beforehand."""
     folder, first, then = found["folder"], found["compiled"], found["shared"]
-    assert then["kernels"] == 0
+    assert then["compiled"] == 0
     return (
         f"{folder['kernels']} kernels in {folder['megabytes']} MB, after "
         f"{folder['processor_seconds']} s of a processor. A first training step of the digit "
         f"network then took a user without rights {then['processor_seconds']} s of a processor, "
         f"and not {first['processor_seconds']} s, and {then['resident_mib']} MiB of memory, and "
-        f"not {first['resident_mib']}: {first['kernels']} kernels were read, and none was compiled."
+        f"not {first['resident_mib']}: {then['read']} kernels were read, and none of "
+        f"{first['compiled']} functions was compiled."
     )
 
 
