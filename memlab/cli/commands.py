@@ -381,6 +381,9 @@ def grade(options: Options) -> int:
     from memlab.classroom.confinement import confined
     from memlab.classroom.marking import grade_notebook
 
+    if sys.platform == "win32":
+        raise InputError("submissions run on Linux and macOS alone; on Windows, grade in the "
+                         "Windows Subsystem for Linux, or in a container.")  # fmt: skip
     target, limits = _target(options.csv), _limits(options)
     people = None if options.roster is None else roster.read(Path(options.roster))
     handed, batch = submissions.handed_in(Path(options.folder)), Batch()

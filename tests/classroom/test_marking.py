@@ -135,7 +135,7 @@ def test_a_peak_counts_only_where_the_source_shows_no_patching(confinement, tmp_
         assert mark.peak is not None
         assert bool(mark.review) == (name == "patched")
     assert states == {"right": "passed", "large": "failed", "patched": "review"}
-    assert "cell 5: line 2 changes the attribute .report" in mark.review
+    assert "code cell 5: line 2 changes the attribute .report" in mark.review
 
 
 def test_a_peak_is_that_of_a_notebook(confinement, tmp_path):

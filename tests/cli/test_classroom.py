@@ -70,3 +70,10 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(run, tmp_path, monkeyp
     assert BAD[line] in err
     assert err.count("\n") == 1
     assert {*tmp_path.rglob("*")} == before
+
+
+def test_windows_is_told_where_to_grade(run, monkeypatch):
+    monkeypatch.setattr("sys.platform", "win32")
+    code, out, err = run("grade", "class", "--csv", "m.csv")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "Subsystem for Linux" in err

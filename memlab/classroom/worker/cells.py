@@ -3,50 +3,33 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 RUN = {"time", "timeit", "capture", "prun"}
 """Magics whose code runs."""
 _LINE = re.compile(r"^(\s*)(?:%(\w+)\s*(.*)|[!?].*|.*[\w\])]\?{1,2}\s*)$")
+"""A magic with its code, a command of the system, or a question for help."""
 _TAKEN = re.compile(r"^(\s*[\w, ]+=\s*)[!%].*$")
-HARMLESS = RUN | {"matplotlib", "config", "load_ext", "autoreload", "pinfo"}
-"""Magics that are no reason to look."""
+"""A variable that takes the output of a magic or a command."""
 
 
-class PlainCell(NamedTuple):
-    """Code of a cell as Python, and the magics and commands that were left out, by their line."""
-
-    code: str
-    left_out: tuple[str, ...] = ()
-
-
-def plain_cell(source: str) -> PlainCell:
-    """Return a cell as Python. The lines keep their numbers."""
+def plain_cell(source: str) -> str:
+    """Return a cell as Python. The lines keep their numbers; magics and commands are left out."""
     if source.lstrip().startswith("%%"):
         head, _, rest = source.lstrip().partition("\n")
-        words = head[2:].split()
-        name = words[0] if words else ""
-        kept = plain_cell(rest) if name in RUN else PlainCell("")
-        strange = (head,) if name not in HARMLESS else ()
-        return PlainCell(f"\n{kept.code}", (*strange, *kept.left_out))
+        name = (head[2:].split() or [""])[0]
+        return f"\n{plain_cell(rest)}" if name in RUN else "\n"
     try:
         compile(source, "<cell>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return _without_magics(source)
-    return PlainCell(source)
+        return "\n".join(map(_plain_line, source.split("\n")))
+    return source
 
 
-def _without_magics(source: str) -> PlainCell:
-    lines, left_out = [], []
-    for line in source.split("\n"):
-        taken, match = _TAKEN.match(line), _LINE.match(line)
-        if taken or (match and match[2] not in HARMLESS):
-            left_out.append(line.strip())
-        if taken:
-            line = f"{taken[1]}None"
-        elif match and match[2] in RUN:
-            line = f"{match[1]}{match[3] or 'pass'}"
-        elif match:
-            line = f"{match[1]}pass"
-        lines.append(line)
-    return PlainCell("\n".join(lines), tuple(left_out))
+def _plain_line(line: str) -> str:
+    if taken := _TAKEN.match(line):
+        return f"{taken[1]}None"
+    match = _LINE.match(line)
+    if match is None:
+        return line
+    code = match[3] if match[2] in RUN else ""
+    return f"{match[1]}{code or 'pass'}"

@@ -19,7 +19,7 @@ from typing import Any
 from memlab.classroom.channel import Channel
 from memlab.classroom.plain_values import decoded, encoded
 from memlab.classroom.worker import lesson_tools
-from memlab.classroom.worker.cells import PlainCell, plain_cell
+from memlab.classroom.worker.cells import plain_cell
 from memlab.classroom.worker.inert import InertModules, ignored
 from memlab.classroom.worker.source_check import signs
 from memlab.lesson import kernel_threads, own
@@ -43,20 +43,20 @@ def serve(channel: Channel) -> None:
     session = Session(channel, order["seconds"])
     for number, cell in enumerate(cells):
         if number not in order["skipped"]:
-            session.run(number, cell.code)
+            session.run(number, cell)
     channel.send({"ran": True, "calls": _calls(), "functions": session.functions(order["names"])})
     while True:
         question = channel.receive()
         channel.send(session.answer(question))
 
 
-def _signs(cells: list[PlainCell], known: list[bool]) -> list[str]:
+def _signs(cells: list[str], known: list[bool]) -> list[str]:
     """Return what in the cells that are the learner's own could change a measurement."""
     return [
-        f"cell {number}: {sign}"
+        f"code cell {number}: {sign}"
         for number, (cell, same) in enumerate(zip(cells, known, strict=True), 1)
-        for sign in (*signs(cell.code), *(f"{text[:60]} is run" for text in cell.left_out))
         if not same
+        for sign in signs(cell)
     ][:10]
 
 
