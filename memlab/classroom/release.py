@@ -135,14 +135,14 @@ def progress_code(language: str) -> str:
     lines = ["import os", "", f'os.environ.setdefault("{FILE}", "progress.json")']
     if language != strings.ENGLISH:
         lines.append(f'os.environ.setdefault("MEMLAB_LANGUAGE", "{language}")')
-    return "\n".join(lines)
+    return "\n".join(lines) + ";"  # shown, the value would stand above the first picture
 
 
 def _progress_cell(lesson: str, language: str) -> dict[str, Any]:
     source, name = progress_code(language).splitlines(keepends=True), f"{lesson[:2]}-progress"
     return {
-        "cell_type": "code", "execution_count": None, "id": name, "metadata": {}, "outputs": [],
-        "source": source,
+        "cell_type": "code", "execution_count": None, "id": name, "outputs": [], "source": source,
+        "metadata": {"jupyter": {"source_hidden": True}},
     }  # fmt: skip
 
 
