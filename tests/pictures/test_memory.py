@@ -15,7 +15,7 @@ from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.pictures.draw.marks import OpenEdge
 from memlab.pictures.memory.counting_rules import CHAIN, OutputTotals
-from memlab.pictures.memory.page import DEEPEST
+from memlab.pictures.memory.page import BOTH, FIRST
 from memlab.pictures.memory.snapshot import Snapshot, before, cut, details, just_changed
 from memlab.pictures.memory.step_memory import Budget, StepMemory, budget, phases
 from memlab.pictures.memory.view import CONTROLS
@@ -281,7 +281,7 @@ def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole(
 def test_host_memory_is_torn_where_it_is_too_deep_for_a_screen() -> None:
     fits, torn = (memlab.views.memory("vit_s", batch=32, offload="all", recompute=recompute)
                   for recompute in ("chain", ""))  # fmt: skip
-    assert charts(torn)[1].height == DEEPEST > charts(fits)[1].height
+    assert charts(torn)[1].height == BOTH - FIRST > charts(fits)[1].height
     assert [edges(view) for view in (fits, torn)] == [[], ["bottom"]]
 
 

@@ -66,8 +66,8 @@ from memlab.step.tensor import Role
 HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 """Of the frame, beside a table, alone on the first level, and above the bar of counting rules, and
 what is free to its left."""
-DEEPEST = 140
-"""Height of host memory at most, in pixels."""
+BOTH = 420
+"""Height of the frame and of host memory together at most, in pixels."""
 BANDS, FLAG = -52, -27
 """Where the phases and the flag stand above the frame."""
 FREE_LINE = "\u00a0"
@@ -392,12 +392,12 @@ def page(shown: MemoryPageInputs, width: float) -> Page:
 
 def _host(shown: MemoryPageInputs, plot: Chart, beside: float) -> Chart:
     """Return the chart of host memory, which lies below the device's with the same scale and cursor
-    and is drawn downwards, at most ``DEEPEST`` pixels. ``beside`` is what stands to the right of
-    the plot."""
+    and is drawn downwards: as deep as a screen has space for. ``beside`` is what stands to the
+    right of the plot."""
     now = shown.now
     line = np.array(now.memory.ledger.timeline(now.batch, HOST), np.float64)
     middle, most = int(line.argmax()), int(line.max())
-    end = min(most, DEEPEST * shown.y.last / shown.height)
+    end = min(most, (BOTH / shown.height - 1) * shown.y.last)
     marks: list[Mark] = [
         waiting(line),
         Rule(y=0, look="rule"),
