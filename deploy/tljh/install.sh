@@ -21,7 +21,7 @@ refuse() {
 WHEEL=$1
 MEMORY=${2:-1G}
 [[ $EUID -eq 0 ]] || refuse "This changes $TLJH, which belongs to root: run it with sudo."
-[[ -f $WHEEL ]] || refuse "There is no file $WHEEL; python -m hatchling build -t wheel writes it into dist/."
+[[ -f $WHEEL ]] || refuse "There is no file $WHEEL; in the repository, $PYTHON -m pip wheel --no-deps -w dist . writes one into dist/."
 [[ $MEMORY =~ ^[0-9]+(\.[0-9]+)?[MGT]$ ]] || refuse "The memory of a user is a size such as 1G, got $MEMORY."
 [[ -x $PYTHON && -x $TLJH_CONFIG ]] ||
     refuse "The Littlest JupyterHub is not in $TLJH; install it first, or set TLJH_INSTALL_PREFIX."
