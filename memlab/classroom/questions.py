@@ -14,7 +14,6 @@ from memlab.classroom import release
 from memlab.errors import InputError, shorten
 
 ASKED = re.compile(r"lesson\.(exercise|predict|recall|change)\(\s*[\"'](\w+\.\w+)[\"']")
-CARDS = "predict", "recall", "change"
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from memlab.step.step import Step
 
 OUTPUT = "the standard output"
-LEAST_MEMORY, LONGEST_DAY = 200 * 10**6, 86_401
-"""Bytes of a submission, and the seconds that no limit of one reaches."""
+LEAST_MEMORY, TOO_LONG = 200 * 10**6, 86_401
+"""Fewest bytes of a submission, and the seconds from which on a limit is refused: over a day."""
 PICTURES = ("svg", "png", "pdf", "html")
 """What a picture can be; an html page has a slider over the batch."""
 
@@ -382,8 +382,8 @@ def grade(options: Options) -> int:
     from memlab.classroom.marking import grade_notebook
 
     if sys.platform == "win32":
-        raise InputError("submissions run on Linux and macOS alone; on Windows, grade in the "
-                         "Windows Subsystem for Linux, or in a container.")  # fmt: skip
+        raise InputError("submissions are graded on Linux, or on macOS with --trusted; on Windows, "
+                         "grade in the Windows Subsystem for Linux or a container.")  # fmt: skip
     target, limits = _target(options.csv), _limits(options)
     people = None if options.roster is None else roster.read(Path(options.roster))
     handed, batch = submissions.handed_in(Path(options.folder)), Batch()
@@ -421,7 +421,7 @@ def _limits(options: Options) -> Limits:
     if memory < LEAST_MEMORY:
         raise InputError(f"a submission needs at least {units.short(LEAST_MEMORY)} for Python and "
                          f"NumPy, got --memory {options.memory}; try 2GiB.")  # fmt: skip
-    seconds = real_number("seconds", seconds, usual.seconds, above=0, below=LONGEST_DAY)
+    seconds = real_number("seconds", seconds, usual.seconds, above=0, below=TOO_LONG)
     return Limits(seconds=seconds, memory=memory)
 
 
