@@ -34,7 +34,7 @@ def of(lesson: str) -> LessonQuestions:
     Raises:
         InputError: there is no such lesson.
     """
-    path = notebook_of(lesson)
+    path = _notebook(lesson)
     codes = list(_codes(path))
     asked = [match.groups() for code in codes for match in ASKED.finditer(code)]
     exercises = dict.fromkeys(name for kind, name in asked if kind == "exercise")
@@ -46,7 +46,7 @@ def of(lesson: str) -> LessonQuestions:
     return LessonQuestions(tuple(exercises), tuple(cards), frozenset(known))
 
 
-def notebook_of(lesson: str) -> Path:
+def _notebook(lesson: str) -> Path:
     """Return the notebook of a lesson, as it is handed out.
 
     Raises:

@@ -24,7 +24,7 @@ from memlab.lesson.exercise_task import Arguments, ExerciseTask
 from memlab.lesson.function_answers import Failure, Given
 from memlab.lesson.returned_values import Foreign
 
-Given_ = ParamSpec("Given_")
+Parameters = ParamSpec("Parameters")
 Read = TypeVar("Read")
 
 PATIENCE = 2.0
@@ -242,12 +242,12 @@ class FunctionThere:
 # -- reading messages ---------------------------------------------------------------------------
 
 
-def reading(read: Callable[Given_, Read]) -> Callable[Given_, Read]:
+def reading(read: Callable[Parameters, Read]) -> Callable[Parameters, Read]:
     """Return a function that raises a BrokenChannelError for whatever ``read`` cannot take: the
     writer of a message is hostile."""
 
     @wraps(read)
-    def safely(*given: Given_.args, **named: Given_.kwargs) -> Read:
+    def safely(*given: Parameters.args, **named: Parameters.kwargs) -> Read:
         try:
             return read(*given, **named)
         except Exception:

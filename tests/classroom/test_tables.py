@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from memlab.classroom import files, marking, reasons, report, roster, tables
 from memlab.classroom.batch import Batch, Graded, blank
+from memlab.classroom.confinement import RECIPE
 from memlab.classroom.limits import Limits
 from memlab.classroom.marks import STATES, CardCall, NotebookMarks, QuestionMark
 from memlab.classroom.submissions import handed_in
@@ -334,3 +335,9 @@ def test_the_page_on_grading_names_every_state_and_column():
     columns = page.partition("| `marks.csv` |")[2].partition("\n")[0]
     for name in tables.marks_csv([]).strip("\ufeff\r\n").split(","):
         assert name in columns, name
+
+
+def test_the_page_on_grading_has_the_command_of_the_refusal():
+    page = (Path(__file__).resolve().parents[2] / "docs/grading.md").read_text(encoding="utf-8")
+    command = " ".join(page.replace("\\\n", " ").split())
+    assert RECIPE.replace("FOLDER:/class", '"$PWD/handed-in:/class"') in command
