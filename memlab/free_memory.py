@@ -103,7 +103,8 @@ def room(root: Path = Path("/"), of_a_run: bool = True) -> Room:
         return Room(page_memory().free)
     memory = library("psutil", "asking how much memory is free").virtual_memory()
     system = Room(int(memory.available), "")
-    beside = _beside_pages() if of_a_run else 0
+    code = RESIDENT_RUN + RESIDENT_KERNELS * (LOADED not in sys.modules)
+    beside = code if of_a_run else 0
     groups = (Room(left - beside, GROUP) for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
@@ -236,12 +237,6 @@ def _beside_arrays() -> int:
     """Return the address space that a run takes beside its arrays, where it is not
     taken already."""
     return RUN if LOADED in sys.modules else RUN + KERNELS + _beside_threads()
-
-
-def _beside_pages() -> int:
-    """Return the bytes of a control group that a run takes beside its arrays, where they are not
-    taken already."""
-    return RESIDENT_RUN if LOADED in sys.modules else RESIDENT_RUN + RESIDENT_KERNELS
 
 
 def _beside_threads() -> int:

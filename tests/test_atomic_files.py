@@ -17,13 +17,17 @@ WRITING = re.compile(
     r"|\bopen\([^)\n]*[\"'][rbt+]*[wxa]"
 )
 STREAMS = (
+    "memlab/classroom/control_groups.py",
+    "memlab/classroom/worker/probe.py",
+    "memlab/classroom/worker_copy.py",
     "memlab/cli/__init__.py",
     "memlab/measure/torch_lowering.py",
     "memlab/pictures/draw/files.py",
     "memlab/runtime/loader/images.py",
 )
-"""What opens the null device, what has a stream already, what draws into one, and what fills a
-folder that gets its name once it is whole."""
+"""What sets limits in files of the kernel, what tries whether it can write, what fills a new folder
+that is removed again, what opens the null device, what has a stream already, what draws into one,
+and what fills a folder that gets its name once it is whole."""
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
 
 
