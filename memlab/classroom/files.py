@@ -10,10 +10,33 @@ from memlab.classroom import reasons, tables
 from memlab.classroom.batch import Batch
 from memlab.classroom.reasons import Reason
 from memlab.classroom.roster import Roster
-from memlab.classroom.submissions import PARTS, Handed
+from memlab.classroom.submissions import CANVAS, MOODLE, PARTS, Handed
+from memlab.errors import InputError, shorten
 
 FORMS = {"canvas": tables.canvas_csv, "moodle": tables.moodle_csv}
 """What writes the table that a service imports."""
+REASONS = "-reasons.md"
+"""End of the name of the file of reasons."""
+
+
+def keep_apart(target: Path, folder: Path, roster: Path | None) -> None:
+    """Check that the tables overwrite nothing that was handed in, and not the roster.
+
+    Raises:
+        InputError: they would; nothing is written.
+    """
+    file, root = target.resolve(), folder.resolve()
+    ends = [f"-{name}.csv" for name in FORMS]
+    written = {file, *(_beside(file, end) for end in (*ends, REASONS))}
+    if roster is not None and roster.resolve() in written:
+        why = "would overwrite the roster"
+    elif root in file.parent.parents:
+        why = "lies in the folder of a learner"
+    elif file.parent == root and any(form.fullmatch(file.name) for form in (CANVAS, MOODLE)):
+        why = "has the name of a file that was handed in"
+    else:
+        return
+    raise InputError(f"the table {shorten(str(target))} {why}; give another name or folder.")
 
 
 def write(
@@ -29,7 +52,7 @@ def write(
     _write(contents := _tables(target, handed, table, roster))
     said = _reasons(handed, batch)
     answers = reasons.answers({one.card for one in said}, parts(target) / "answers.json")
-    page = _beside(target, "-reasons.md")
+    page = _beside(target, REASONS)
     _write({page: reasons.page(said, answers)})
     return [*contents, page]
 

@@ -101,8 +101,9 @@ def marked(
                     judge.end()
                 yield place, marks, memory
     finally:
-        for judge in judges:
-            judge.end()
+        with _no_interrupts():  # an impatient second Ctrl-C would leave processes and folders
+            for judge in judges:
+                judge.end()
 
 
 def ready(judges: Sequence[Judge]) -> list[Judge]:
@@ -121,6 +122,9 @@ def _no_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # begun inside, it would let Ctrl-C through
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

@@ -153,7 +153,7 @@ def _source(given: str, language: str) -> Path:
         InputError: there is none.
     """
     lessons = lesson_names()
-    name = lessons.get(given.zfill(2), given.removesuffix(".ipynb"))
+    name = lessons.get(given.zfill(2) if given else "", given.removesuffix(".ipynb"))
     if name not in lessons.values():
         raise unknown("lesson", given, lessons.values())
     folder = LESSONS if language == strings.ENGLISH else LESSONS / language

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -37,6 +38,8 @@ LARGEST_SEED = 10**18
 """A seed from here on is none; memlab's own are smaller than ``progress.SEEDS``."""
 LARGEST = 20_000_000
 """Bytes of a notebook that is read; those of the lessons have at most 200,000."""
+PACKED = ".zip", ".rar", ".7z", ".gz", ".tar"
+"""Ends of the names of files in which a notebook may be packed; they are not opened."""
 PROGRESS = "progress"
 """Stem of the file of a learner's progress."""
 MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)")
@@ -87,19 +90,33 @@ class Handed:
     records: dict[Learner, Mapping[str, Any]] = field(default_factory=dict)
     broken: set[Learner] = field(default_factory=set)
     sentences: list[str] = field(default_factory=list)
+    _labels: dict[Learner, str] = field(default_factory=dict, repr=False)
 
     def label(self, learner: Learner) -> str:
-        """Name of a learner in tables, with the number where two have one name."""
-        if sum(other.name == learner.name for other in self.learners) > 1:
-            return f"{learner.name} ({learner.service or 'folder'} {learner.number})".replace(
-                " )", ")"
-            )
-        return learner.name
+        """Name of a learner in tables, which no other one has: with the number where two have one
+        name."""
+        if len(self._labels) != len(self.learners):
+            self._labels = _labels(self.learners)
+        return self._labels[learner]
 
     def seed(self, learner: Learner) -> int:
         """Seed of a learner: that of the progress file, else one that follows from the name."""
         given = self.records[learner]["seed"] if learner in self.records else -1
         return int(given) if 0 <= given < LARGEST_SEED else learner.seed
+
+
+def _labels(learners: Iterable[Learner]) -> dict[Learner, str]:
+    """Return a name for each learner in tables. A folder may be called like the label of somebody
+    else, whose points would be added to its own: so each is made to differ."""
+    known = Counter(one.name for one in learners)
+    labels: dict[str, Learner] = {}
+    for one in sorted(learners, key=lambda one: known[one.name] > 1):
+        number = f"{one.service or 'folder'} {one.number}".rstrip()
+        label = one.name if known[one.name] == 1 else f"{one.name} ({number})"
+        while label in labels:
+            label += " (another)"
+        labels[label] = one
+    return {one: label for label, one in labels.items()}
 
 
 def handed_in(folder: Path) -> Handed:
@@ -151,7 +168,7 @@ def _flat(
         if (match := pattern.fullmatch(entry.name)) and match["file"]:
             files.setdefault(_learner(service, match), []).append((match["file"], Path(entry.path)))
             return
-    if entry.name.endswith((".ipynb", ".json", ".zip")):
+    if entry.name.lower().endswith((".ipynb", ".json", *PACKED)):
         sentences.append(f"{_shown(entry.name)} was left out: its name does not say whose it is.")
 
 
@@ -199,15 +216,16 @@ def _take(learner: Learner, files: Iterable[tuple[str, Path]], handed: Handed) -
     others: list[Path] = []
     for given, path in files:
         stem, number = _numbered(Path(given).stem)
-        if path.suffix == ".json" and stem == PROGRESS:
+        kind = path.suffix.lower()
+        if kind == ".json" and stem == PROGRESS:
             records.append((number, path))
-        elif path.suffix == ".ipynb" and stem not in _appendices():
+        elif kind == ".ipynb" and stem not in _appendices():
             lesson = _by_name(stem) or (_by_metadata(path) if len(others) < UNKNOWN else "")
             if lesson:
                 lessons.setdefault(lesson, []).append((number, path))
             else:
                 others.append(path)
-        elif path.suffix == ".zip":
+        elif kind in PACKED or (kind != ".ipynb" and ".ipynb" in given.lower()):
             others.append(path)
     for lesson in sorted(lessons):
         notebook = _newest(learner, lesson, lessons[lesson], handed.sentences)
@@ -235,7 +253,7 @@ def _appendices() -> frozenset[str]:
 
 def _by_name(stem: str) -> str:
     """Return the lesson with whose name a stem ends; empty if there is none."""
-    return next((name for name in lesson_names().values() if stem.endswith(name)), "")
+    return next((name for name in lesson_names().values() if stem.lower().endswith(name)), "")
 
 
 def _by_metadata(path: Path) -> str:

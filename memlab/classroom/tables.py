@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any
@@ -23,8 +24,10 @@ SELF_MEASURED = "self-measured"
 NOTHING = "nothing handed in"
 LONGEST = 2000
 """Characters of a cell."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a cell that a spreadsheet would compute."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", *"\uff1d\uff0b\uff0d\uff20")
+"""First characters of a cell that a spreadsheet would compute, the last four as wide letters."""
+_LATER = re.compile(rf"(;\s*)(?=[{re.escape(''.join(FORMULA))}])")
+"""A formula after a semicolon, at which many a spreadsheet begins the next cell of a table."""
 
 
 Totals = dict[tuple[str, str], tuple[int | None, int]]
@@ -241,4 +244,5 @@ def cell(value: object) -> object:
         return "" if value is None else value
     text = visible(" ".join(value.split(" ")).replace("\n", " "))
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    text = _LATER.sub(r"\1'", text)
     return f"'{text}" if text.lstrip().startswith(FORMULA) else text

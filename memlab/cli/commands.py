@@ -384,9 +384,11 @@ def grade(options: Options) -> int:
     if sys.platform == "win32":
         raise InputError("submissions are graded on Linux, or on macOS with --trusted; on Windows, "
                          "grade in the Windows Subsystem for Linux or a container.")  # fmt: skip
-    target, limits = _target(options.csv), _limits(options)
-    people = None if options.roster is None else roster.read(Path(options.roster))
-    handed, batch = submissions.handed_in(Path(options.folder)), Batch()
+    target, limits, folder = _target(options.csv), _limits(options), Path(options.folder)
+    listed = None if options.roster is None else Path(options.roster)
+    people = None if listed is None else roster.read(listed)
+    handed, batch = submissions.handed_in(folder), Batch()
+    files.keep_apart(target, folder, listed)
     jobs, why = jobs_here(limits)
     if options.jobs is not None:
         jobs, why = count("jobs", options.jobs), "as --jobs says"

@@ -187,6 +187,18 @@ def test_ctrl_c_leaves_whole_results_and_no_process_and_the_next_call_goes_on(fo
     assert (batch.kept, len(states)) == (3, 6)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows masks no signals")
+def test_ctrl_c_is_kept_from_the_first_process_too():
+    script = (
+        "import signal\nfrom multiprocessing import resource_tracker\n"
+        "from memlab.classroom.judges import _no_interrupts\n"
+        "with _no_interrupts():\n    resource_tracker.ensure_running()\n"
+        "    assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=environment)
+
+
 def test_as_many_at_once_as_cores_and_memory_allow(monkeypatch):
     from memlab import free_memory
 

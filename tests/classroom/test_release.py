@@ -106,6 +106,7 @@ def test_a_file_that_differs_is_replaced_by_force_alone_and_nothing_else_is_writ
     ("names", "language", "sentence"),
     [
         (["99"], "en", "unknown lesson '99'"),
+        ([""], "en", "unknown lesson ''"),
         (["02_netwrok"], "en", "did you mean '02_network'"),
         (["../02_network"], "en", "unknown lesson"),
         (["02"], "zh", "02_network is not there in 'zh', in which there is 01_linear"),

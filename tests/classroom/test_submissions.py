@@ -172,6 +172,12 @@ def test_two_learners_of_one_name_have_two_labels(tmp_path):
     assert labels == ["lovelaceada (canvas 1)", "lovelaceada (canvas 2)"]
 
 
+def test_a_folder_called_like_the_label_of_another_learner_has_another_one(tmp_path):
+    names = ("ada_1_2_02_network", "ada_3_4_02_network", "ada (canvas 1)/02_network")
+    handed = handed_in(write(tmp_path, {f"{name}.ipynb": notebook() for name in names}))
+    assert len({handed.label(learner) for learner in handed.learners}) == 3
+
+
 def test_a_file_of_nobody_is_a_sentence_and_an_empty_folder_is_refused(tmp_path):
     with pytest.raises(InputError, match="holds no folder of a learner"):
         handed_in(tmp_path)
@@ -180,3 +186,12 @@ def test_a_file_of_nobody_is_a_sentence_and_an_empty_folder_is_refused(tmp_path)
     write(tmp_path, {"02_network.ipynb": notebook(), "ada/02_network.ipynb": notebook()})
     handed = handed_in(tmp_path)
     assert handed.sentences == ["02_network.ipynb was left out: its name does not say whose it is."]
+
+
+def test_a_notebook_that_is_packed_or_has_another_end_is_not_passed_over(tmp_path):
+    files = {"a/02_NETWORK.IPYNB": notebook(), "b/02_network.ipynb.txt": "", "c/all.RAR": ""}
+    handed = handed_in(write(tmp_path, files))
+    assert names(handed) == [("a", LESSON, "02_NETWORK.IPYNB")]
+    left = [sentence for sentence in handed.sentences if "left out" in sentence]
+    assert [sentence.split(" left")[0] for sentence in left] == [
+        "b: 02_network.ipynb.txt", "c: all.RAR"]  # fmt: skip

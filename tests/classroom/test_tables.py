@@ -121,7 +121,7 @@ def test_a_peak_is_marked_as_self_measured_and_a_trusted_run_as_trusted(tmp_path
         "123", "self-measured", "trusted")  # fmt: skip
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r=", " ="])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r=", " =", "\uff1d"])
 def test_a_name_is_never_a_formula(tmp_path, start):
     name = f"{start}cmd|' C'!A0"
     handed, batch = graded(write(tmp_path, {f"{name}/02_network.ipynb": notebook("passed")}))
@@ -129,9 +129,13 @@ def test_a_name_is_never_a_formula(tmp_path, start):
     for text in (tables.marks_csv(table), tables.canvas_csv(handed, table, None),
                  tables.moodle_csv(handed, table, None)):  # fmt: skip
         cells = [cell for line in csv.reader(io.StringIO(text)) for cell in line]
-        assert not [cell for cell in cells if cell.lstrip()[:1] in tuple("=+-@\t\r")]
+        assert not [cell for cell in cells if cell.lstrip()[:1] in tuple("=+-@\t\r\uff1d")]
         assert any("cmd|" in cell for cell in cells)
         assert not [cell for cell in cells if not cell.removeprefix("\ufeff").isprintable()]
+
+
+def test_no_formula_begins_where_a_spreadsheet_splits_at_semicolons():
+    assert tables.cell("a;=1+1; @b") == "a;'=1+1; '@b"
 
 
 def test_a_long_cell_is_cut_and_control_characters_are_shown():

@@ -68,6 +68,13 @@ PATCHES = [
     ("f('/proc/self/fd/4')", "line 1 names '/proc/self/fd/4'"),
     ("\uff53etattr(a, 'b', 1)", "line 1 uses setattr"),
     ("pandas.eval('a')", "line 1 uses .eval"),
+    ("def f(self):\n    self.ones = 1\nf(np)", "line 2 changes the attribute .ones"),
+    ("self = random\nself._os", "line 2 uses ._os"),
+    ("re.enum.bltns.setattr(np, 'ones', 1)", "line 1 uses .setattr"),
+    ("from re.enum import bltns", "line 1 imports from re.enum"),
+    ("match np:\n    case object(__dict__=d): pass", "line 2 matches the attribute .__dict__"),
+    ("match np:\n    case Any(d): pass", "line 2 matches attributes by their place"),
+    ("import copy", "line 1 imports copy"),
 ]
 
 
@@ -84,8 +91,8 @@ def test_no_solution_has_a_sign(lesson):
     assert [sign for cell in own for sign in signs(plain_cell(cell))] == settings
 
 
-def test_a_class_may_have_attributes_of_its_own():
-    assert signs("class A:\n    def __init__(self):\n        self._a = self.b = 1") == []
+def test_a_class_that_sets_no_attribute_has_no_sign():
+    assert signs("class A(list):\n    def __init__(self):\n        self.append(1)") == []
 
 
 def test_signs_are_few_and_code_that_is_no_python_has_none():

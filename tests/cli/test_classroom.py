@@ -55,13 +55,18 @@ BAD = {
     "grade class --csv m.csv --jobs 0": "jobs must be at least 1",
     "grade class --csv m.csv --roster a.txt": "is no table of learners",
     "grade class --csv m.csv --roster none.csv": "none.csv cannot be read",
+    "grade class --csv class/ada/02_network.ipynb": "lies in the folder of a learner",
+    "grade class/ada/.. --csv class/ada/m.csv": "lies in the folder of a learner",
+    "grade class --csv class/bo_1_2_02_network.ipynb": "has the name of a file that was handed in",
+    "grade class --csv m.csv --roster m-canvas.csv": "would overwrite the roster",
 }
 
 
 @pytest.mark.parametrize("line", BAD)
 def test_a_mistake_is_one_sentence_and_nothing_is_written(run, tmp_path, monkeypatch, line):
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, {"a.txt": "x", "class/ada/02_network.ipynb": notebook()})
+    write(tmp_path, {"a.txt": "x", "class/ada/02_network.ipynb": notebook(),
+                     "m-canvas.csv": "Student,ID\nada,1\n"})  # fmt: skip
     (tmp_path / "empty").mkdir()
     before = {*tmp_path.rglob("*")}
     code, out, err = run(*line.split())

@@ -15,20 +15,21 @@ from itertools import islice
 MOST = 5
 """Most signs of a cell that are listed."""
 ALLOWED = {
-    "__future__", "bisect", "cmath", "collections", "collections.abc", "copy", "datetime",
-    "decimal", "fractions", "functools", "heapq", "itertools", "math", "matplotlib",
+    "__future__", "bisect", "cmath", "collections", "collections.abc", "datetime", "decimal",
+    "fractions", "functools", "heapq", "itertools", "math", "matplotlib",
     "matplotlib.pyplot", "memlab", "memlab.units", "numbers", "numpy", "numpy.linalg",
     "numpy.random", "numpy.typing", "operator", "random", "re", "statistics", "string", "time",
 }  # fmt: skip
 """Modules that compute and draw. Any other one may start a process, reach into this one, run a text
-as code, or take memory that is no array of NumPy's."""
+as code, or take memory that is no array of NumPy's; ``copy`` writes into whatever an object of the
+learner's says that it is a copy of."""
 NAMES = {
     "__import__", "breakpoint", "bytearray", "compile", "delattr", "eval", "exec", "get_ipython",
     "getattr", "globals", "locals", "memoryview", "open", "setattr", "vars",
 }  # fmt: skip
 """Functions that change what a name means, or take memory that is no array."""
 INSIDE = {
-    "attrgetter", "builtins", "cached_arrays", "classroom", "copyreg", "core", "ctypes",
+    "attrgetter", "bltns", "builtins", "cached_arrays", "classroom", "copyreg", "core", "ctypes",
     "ctypeslib", "data", "distutils", "eval", "exec", "f2py", "fromfile", "function_answers", "gc",
     "guarded_call", "importlib", "inspect", "io", "kernel_threads", "lib", "memmap",
     "methodcaller", "modules", "os", "pathlib", "pickle", "query", "returned_values", "runtime",
@@ -41,6 +42,8 @@ BEGINNINGS = (
 )  # fmt: skip
 """Beginnings of attributes that are not for users, of those of frames and code, and of those that
 read or write files: the pipe to whoever marks is a file, too."""
+CALLED = NAMES - {"compile"}
+"""Those functions as attributes of a module that holds them; a pattern is compiled, too."""
 PLACES = "/proc", "/dev"
 """Folders of the running process."""
 SPECIAL = {"__init__", "__name__", "__doc__", "__len__", "__main__"}
@@ -74,10 +77,13 @@ def _of_node(node: ast.AST) -> Iterator[str]:
             yield from (f"imports {one.name}" for one in names if _inside(one.name))
         case ast.Name(id=name) if name in NAMES or (name.startswith("__") and _inside(name)):
             yield f"uses {name}"
-        case ast.Attribute(attr=name, ctx=ast.Load()) if _inside(name) and not _of_self(node):
+        case ast.Attribute(attr=name, ctx=ast.Load()) if _inside(name) or name in CALLED:
             yield f"uses .{name}"
-        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if not _of_self(node):
+        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
             yield f"changes the attribute .{name}"
+        case ast.MatchClass(kwd_attrs=names, patterns=patterns):
+            yield from (f"matches the attribute .{name}" for name in names if _inside(name))
+            yield from ("matches attributes by their place" for _ in patterns[:1])
         case ast.Constant(value=str(text)) if any(place in text for place in PLACES):
             yield f"names {text[:40]!r}"
         case ast.FunctionDef() | ast.AsyncFunctionDef() if _imports_memlab(node):
@@ -87,11 +93,6 @@ def _of_node(node: ast.AST) -> Iterator[str]:
 def _inside(name: str) -> bool:
     """True for a name that is not for users, or leads inside of a library."""
     return name not in SPECIAL and (name in INSIDE or name.startswith(BEGINNINGS))
-
-
-def _of_self(node: ast.Attribute) -> bool:
-    """True for an attribute of ``self`` with a name of the class's own."""
-    return isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr[:2] != "__"
 
 
 def _imports_memlab(node: ast.AST) -> bool:
