@@ -187,6 +187,7 @@ def test_ctrl_c_leaves_whole_results_and_no_process_and_the_next_call_goes_on(fo
     assert (batch.kept, len(states)) == (3, 6)
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows masks no signals")
 def test_ctrl_c_is_kept_from_the_first_process_too():
     script = (
