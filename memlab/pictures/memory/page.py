@@ -66,7 +66,7 @@ from memlab.step.tensor import Role
 HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 """Of the frame, beside a table, alone on the first level, and above the bar of counting rules, and
 what is free to its left."""
-BOTH = 420
+BOTH = 385
 """Height of the frame and of host memory together at most, in pixels."""
 BANDS, FLAG = -52, -27
 """Where the phases and the flag stand above the frame."""
