@@ -199,6 +199,8 @@ def call(installed, away):
     environment = {**os.environ, "HOME": str(home), "USERPROFILE": str(home)}
     for name in ("PYTHONPATH", "VIRTUAL_ENV", "MEMLAB_PROGRESS", "JUPYTER_CONFIG_PATH"):
         environment.pop(name, None)
+    data = Path(sysconfig.get_path("data"), "share", "jupyter")  # of the other packages
+    environment["JUPYTER_PATH"] = str(data)
 
     def called(*words, tool="memlab", **more):
         return subprocess.run(
