@@ -26,8 +26,8 @@ RUN = 250 * MB
 """What a run takes beside its arrays: compiling, and the threads of its kernels. The most that was
 measured is 160 MB, of networks with convolutions, recurrent layers or attention."""
 RESIDENT_KERNELS, RESIDENT_RUN = 130 * MB, 130 * MB
-"""What the same takes of a control group, which counts the pages that are used, and not addresses:
-Numba and SciPy with all kernels; and a run beside its arrays, where its kernels are compiled."""
+"""Bytes of a control group, which counts pages that are used and not addresses: of Numba and SciPy
+with all kernels, and of a run beside its arrays, where its kernels are compiled."""
 VARIABLES = {"numpy": ("NUMPY_MADVISE_HUGEPAGE", 0), "numba": ("NUMBA_NUM_THREADS", 1)}
 """The whole number that a library reads from the environment as it is loaded, with the least: of
 another value it raises what is no sentence."""

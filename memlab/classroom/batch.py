@@ -39,8 +39,8 @@ Tell = Callable[[int, int, Sequence[Submission]], None]
 
 @dataclass(frozen=True)
 class Terms:
-    """How notebooks are graded: what grades one, the way in which a submission is run, its limits,
-    and how many are graded at once."""
+    """Terms on which notebooks are graded: the function that grades one, the confinement of a
+    submission, its limits, and how many are graded at once."""
 
     grade: Grade
     confinement: Confinement

@@ -14,7 +14,7 @@ from memlab.classroom.submissions import CANVAS, MOODLE, PARTS, Handed
 from memlab.errors import InputError, shorten
 
 FORMS = {"canvas": tables.canvas_csv, "moodle": tables.moodle_csv}
-"""What writes the table that a service imports."""
+"""Functions that write the table that a service imports."""
 REASONS = "-reasons.md"
 """End of the name of the file of reasons."""
 

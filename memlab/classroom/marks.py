@@ -34,7 +34,7 @@ STATES = {
     "review": "the answers are right, and the source could have changed how they are measured",
     "error": "the process that runs the submission ended at this question",
 }
-"""What each state of a mark says."""
+"""Sentence for each state of a mark."""
 
 
 @dataclass(frozen=True)

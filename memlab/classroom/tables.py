@@ -36,8 +36,8 @@ Totals = dict[tuple[str, str], tuple[int | None, int]]
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one learner and one question. ``points`` is None where a person decides.
-    The fields are the columns of the table."""
+    """Row of the table: one learner, one question. ``points`` is None where a person decides.
+    The fields are the columns."""
 
     learner: str
     lesson: str

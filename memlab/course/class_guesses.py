@@ -35,7 +35,7 @@ from memlab.strings import gettext as _
 COLOURS = (("#0072B2", ""), ("#D55E00", "falling"))
 """Colour and pattern of each series: the first guesses, and the answers after that."""
 HIDDEN, RIGHT, WRONG = 0.5, 0.95, 0.28
-"""How strong a bar is while the answer is hidden; and its right and its other part then."""
+"""Opacity of a bar while the answer is hidden; and of its right and its other part then."""
 BAR, ROOM, APART, TICK = 20, 8, 8, 24
 """Pixels: height of a bar; free between two rows, and before a bar; room for the tick of a right
 answer."""
@@ -156,7 +156,7 @@ def truth_of(topic: Question) -> Truth:
 
 
 class GuessesOfClass(View[RoomStudy]):
-    """What a room guessed at a card, as a histogram; the answer is hidden until Reveal is pressed.
+    """Histogram of the guesses of a room at a card; the answer is hidden until Reveal is pressed.
 
     >>> view = memlab.views.class_guesses("03.stride", given=["9", "9", "2.25"])
     >>> [(row.label, row.counts[0].guesses) for row in view.rows.rows]

@@ -43,7 +43,7 @@ BEGINNINGS = (
 """Beginnings of attributes that are not for users, of those of frames and code, and of those that
 read or write files: the pipe to whoever marks is a file, too."""
 CALLED = NAMES - {"compile"}
-"""Those functions as attributes of a module that holds them; a pattern is compiled, too."""
+"""Names of these functions as attributes of a module; a pattern is compiled, too."""
 PLACES = "/proc", "/dev"
 """Folders of the running process."""
 SPECIAL = {"__init__", "__name__", "__doc__", "__len__", "__main__"}

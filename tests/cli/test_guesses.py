@@ -4,21 +4,11 @@ import json
 
 import pytest
 
-from memlab import cli
 from memlab.classroom.guesses import WIDE, bar
 from memlab.lesson import progress
 
 GUESSES = ["32", "32", "32", "8", "4", ""]
 """At a card whose truth, 8, is planned and runs nothing."""
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*words):
-        code = cli.main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture
