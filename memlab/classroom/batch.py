@@ -22,7 +22,8 @@ from memlab.classroom import questions
 from memlab.classroom.judges import Grade, Work, marked
 from memlab.classroom.limits import Limits
 from memlab.classroom.marks import CardCall, NotebookMarks, QuestionMark
-from memlab.classroom.submissions import LARGEST, Handed, Submission, regular
+from memlab.classroom.notebook_file import BYTES
+from memlab.classroom.submissions import Handed, Submission, regular
 from memlab.errors import InputError
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def jobs_here(limits: Limits) -> tuple[int, str]:
 def _key(submission: Submission, seed: int, terms: Terms) -> dict[str, Any]:
     """Return all that a result depends on: another key, and the notebook is graded again."""
     try:
-        content = sha256(regular(submission.notebook, LARGEST)).hexdigest()
+        content = sha256(regular(submission.notebook, BYTES)).hexdigest()
     except InputError as error:
         content = str(error)
     return {

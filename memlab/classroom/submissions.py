@@ -20,6 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from memlab.classroom.notebook_file import BYTES
 from memlab.classroom.release import ABOUT, lesson_names
 from memlab.errors import InputError, shorten, visible
 from memlab.lesson import progress
@@ -36,8 +37,6 @@ UNKNOWN, NAMED = 20, 3
 that a sentence lists."""
 LARGEST_SEED = 10**18
 """A seed from here on is none; memlab's own are smaller than ``progress.SEEDS``."""
-LARGEST = 20_000_000
-"""Bytes of a notebook that is read; those of the lessons have at most 200,000."""
 PACKED = ".zip", ".rar", ".7z", ".gz", ".tar"
 """Ends of the names of files in which a notebook may be packed; they are not opened."""
 PROGRESS = "progress"
@@ -259,7 +258,7 @@ def _by_name(stem: str) -> str:
 def _by_metadata(path: Path) -> str:
     """Return the lesson that ``memlab release`` wrote into a notebook; empty if there is none."""
     try:
-        lesson = json.loads(regular(path, LARGEST))["metadata"][ABOUT]["lesson"]
+        lesson = json.loads(regular(path, BYTES))["metadata"][ABOUT]["lesson"]
     except (InputError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         return ""
     return lesson if lesson in tuple(lesson_names().values()) else ""

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from memlab.classroom.submissions import LARGEST, handed_in, regular
+from memlab.classroom.notebook_file import BYTES
+from memlab.classroom.submissions import handed_in, regular
 from memlab.errors import InputError
 from tests.classroom.handing_in import LESSON, notebook, record, write
 
@@ -107,9 +108,9 @@ def test_links_are_not_followed_and_pipes_are_not_opened(tmp_path):
         "cy not followed, a symbolic link.",
     ]
     with pytest.raises(InputError, match="cannot be read"):
-        regular(folder / "ada/02_network.ipynb", LARGEST)
+        regular(folder / "ada/02_network.ipynb", BYTES)
     with pytest.raises(InputError, match="no regular file"):
-        regular(folder / "bo/02_network.ipynb", LARGEST)
+        regular(folder / "bo/02_network.ipynb", BYTES)
 
 
 @pytest.mark.parametrize(
